@@ -120,10 +120,16 @@ def fault_of(rule: str, at: int, index: int, value: int, bound: int, shape: Tabl
         "values": listed(shape.values),
         "gold": "gold" if parts is None or parts.table.gold is not None else "remembered_gold",
         "own": path_of(parts, at),
-        "selected": "table.selected" if is_hidden else f"{path_of(parts, at)}.selected",
+        "selected": _path_of_hidden(at, parts) if is_hidden and parts else f"{path_of(parts, at)}.selected",
     }
     fault = SENTENCES[rule].fault(place, value, parts)
     return fault._replace(places=_places_of(index, at, parts)) if rule == "COPIES" and parts else fault
+
+
+def _path_of_hidden(seat: int, parts: Parts) -> str:
+    """Return the path of a seat that has selected a hidden card, or of the list in which it is missing."""
+    seats = parts.table.selected
+    return f"table.selected[{seats.index(seat)}]" if seat in seats else "table.selected"
 
 
 def _places_of(value: int, seat: int, parts: Parts) -> tuple[str, ...]:

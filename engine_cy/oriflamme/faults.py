@@ -74,7 +74,21 @@ def fault_of(rule: str, at: int, index: int, value: int, bound: int, shape: Tabl
         "card": _card_path(parts, at, index),
     }
     fault = SENTENCES[rule].fault(place, value, parts)
-    return fault._replace(places=_places_of(shape.ids[index], at, parts)) if rule == "COPIES" and parts else fault
+    if parts is None or rule not in ("COPIES", "NTH"):
+        return fault
+    return fault._replace(
+        places=_places_of(shape.ids[index], at, parts) if rule == "COPIES" else _numbered(value, at, parts)
+    )
+
+
+def _numbered(number: int, seat: int, parts: Parts) -> tuple[str, ...]:
+    """Return the paths of the cards of a seat with a number."""
+    return tuple(
+        f"{_CARD.format(at=at, index=index)}.nth"
+        for at, slot in enumerate(parts.table.slots)
+        for index, card in enumerate(slot.cards)
+        if slot.family == seat and card.nth == number
+    )
 
 
 def _places_of(card: str, seat: int, parts: Parts) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,6 +19,14 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 NO_BROWSER = "these tests need Chromium (Debian: chromium) and Playwright (pip install playwright)"
+
+BOARD = ROOT / "server" / "web" / "board"
+BUNDLE = """
+const { rolldown } = await import(process.argv[1]);
+const bundle = await rolldown({ input: process.argv[2], cwd: process.argv[3], platform: "node",
+  resolve: { modules: [process.argv[3] + "/node_modules"] } });
+await bundle.write({ file: process.argv[4], format: "esm" });
+"""
 
 # An open page, of Playwright's type, which need not be installed.
 Page: TypeAlias = Any
@@ -106,7 +116,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def axe() -> Callable[[Page], list[str]]:
     """Return a function that lists a page's serious faults for people with disabilities."""
-    script = ROOT / "server" / "web" / "board" / "node_modules" / "axe-core" / "axe.min.js"
+    script = BOARD / "node_modules" / "axe-core" / "axe.min.js"
     if not script.exists():
         pytest.skip("axe-core is not installed; `npm ci` in server/web/board installs it")
     source = script.read_text("utf-8")
@@ -123,3 +133,27 @@ def axe() -> Callable[[Page], list[str]]:
         ]
 
     return faults
+
+
+@pytest.fixture(scope="session")
+def page_code(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[Any]]:
+    """Return a function that runs a TypeScript program of this folder, which uses the page's code, in node.
+
+    The program reads values as lines of JSON, and answers each by a line.
+    """
+    node, rolldown = shutil.which("node"), BOARD / "node_modules" / "rolldown" / "dist" / "index.mjs"
+    if node is None or not rolldown.exists() or not (BOARD / "generated").exists():
+        pytest.skip("the page's code needs node and its packages; .ci/web installs them")
+    folder = tmp_path_factory.mktemp("programs")
+
+    def run(source: str, values: Iterable[object], *arguments: str) -> list[Any]:
+        program = folder / f"{source}.mjs"
+        if not program.exists():
+            paths = [rolldown, Path(__file__).with_name(source), BOARD, program]
+            command = [node, "--input-type=module", "-e", BUNDLE, *map(str, paths)]
+            subprocess.run(command, check=True, capture_output=True)
+        lines = "".join(json.dumps(value) + "\n" for value in values)
+        done = subprocess.run([node, str(program), *arguments], input=lines, capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run

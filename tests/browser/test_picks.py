@@ -5,11 +5,7 @@ Node runs the page's own code on views and actions of games that the engine and 
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,33 +17,14 @@ from engine_cy import CHANCE, Position, new_game
 from engine_cy.record import Record
 from server.codec import views
 
-BOARD = Path(__file__).parents[2] / "server" / "web" / "board"
-BUNDLE = """
-const { rolldown } = await import(process.argv[1]);
-const bundle = await rolldown({ input: process.argv[2], cwd: process.argv[3], platform: "node",
-  resolve: { modules: [process.argv[3] + "/node_modules"] } });
-await bundle.write({ file: process.argv[4], format: "esm" });
-"""
+Code = Callable[..., list[Any]]
 Walk = Callable[..., list[list[str]]]
 
 
 @pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> Walk:
+def walk(page_code: Code) -> Walk:
     """Return a function that passes positions to the page's code, and returns the faults of each."""
-    node, rolldown = shutil.which("node"), BOARD / "node_modules" / "rolldown" / "dist" / "index.mjs"
-    if node is None or not rolldown.exists() or not (BOARD / "generated").exists():
-        pytest.skip("the page's code needs node and its packages; .ci/web installs them")
-    program = tmp_path_factory.mktemp("picks") / "picks.mjs"
-    source = Path(__file__).with_name("picks.ts")
-    bundling = [node, "--input-type=module", "-e", BUNDLE, str(rolldown), str(source), str(BOARD), str(program)]
-    subprocess.run(bundling, check=True, capture_output=True)
-
-    def walks(positions: Iterator[Position], *arguments: str) -> list[list[str]]:
-        lines = "".join(json.dumps(asked(position)) + "\n" for position in positions)
-        done = subprocess.run([node, str(program), *arguments], input=lines, capture_output=True, text=True, check=True)
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    return walks
+    return lambda positions, *arguments: page_code("picks.ts", map(asked, positions), *arguments)
 
 
 def asked(position: Position) -> dict[str, object]:

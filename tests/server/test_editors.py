@@ -58,6 +58,32 @@ def test_a_possible_view_is_a_draft_without_faults(spec: Any) -> None:
             assert response.worlds == float(view.count_worlds())
 
 
+def fields_of(view: view_pb2.View) -> list[str]:
+    return [problem.field.removeprefix("view.").split(".", 1)[1] for problem in check(view).problems]
+
+
+def test_a_number_that_no_card_has_yet_is_a_fault_of_its_card() -> None:
+    draft = a_view("C1:Lord* >A:Ambush(1) B:Soldier* C4:?(2) | round 4 | points 7 7 7 | seen by A")
+    draft.oriflamme.table.slots[3].cards[0].nth = 5
+    assert fields_of(draft) == ["table.slots[3].cards[0].nth"]
+
+
+def test_a_seat_that_cannot_have_selected_a_card_is_named_by_its_place_in_the_list() -> None:
+    text = (
+        "castle 13A 11B 6B 2A 2B | village 15C 1A | port 9A 8C 5A | round 2 | turn 3 | first A | ask B rob by 11B | "
+        "gold 12 14 3 | selected - - ? | hands 14,11,8 ? ? | piles 12,3 13,10,4,1 14,11,2,1 | seen by A"
+    )
+    draft = views.write_view(new_game("castle_village_port", "house", 3).view(text))
+    table = draft.castle_village_port.table
+    table.ClearField("hand_sizes")
+    table.selected[:] = [seat_pb2.SEAT_C, seat_pb2.SEAT_B]
+    assert "table.selected[0]" in fields_of(draft)  # in the order of seats
+    # The sizes of hands, which were left out, contradict nothing.
+    table.selected[:] = [seat_pb2.SEAT_C]
+    draft.castle_village_port.own.selected = 8
+    assert fields_of(draft) == ["own.selected", "table.selected"]
+
+
 def test_all_faults_of_a_draft_stand_at_their_places() -> None:
     draft = a_view()
     table = draft.oriflamme.table

@@ -9,7 +9,7 @@ import {
 } from "../../generated/eminence/v1/castle_village_port_pb";
 import { indexOf, letterOf } from "../games/game";
 import { LETTERS } from "../table/drawing";
-import { actingPlace, cardPlace, indicesOf, numberOf, seatIds, seatValues, stackOf, type Draft, type EditedGame } from "./draft";
+import { actingPlace, cardPlace, indicesOf, numberOf, seatIds, seatValues, stackOf, type Draft, type EditedGame, type Place } from "./draft";
 import { seatIn, seatOf, valueOf } from "./oriflamme";
 
 const ROWS = ["castle", "village", "port"] as const;
@@ -26,6 +26,14 @@ const isSame = (one: CastleVillagePortRowCard, other: CastleVillagePortRowCard |
   other !== undefined && nameOf(one) === nameOf(other);
 /** Return the card of a row with a name such as "12B". */
 const named = (name: string) => ({ value: numberOf(name.slice(0, -1)), owner: seatOf(LETTERS.indexOf(name.slice(-1))) });
+
+/** Return the place of an entry of the seats that have selected, or of the first seat that is missing there. */
+function selectedPlace(field: string, { values }: Draft, players: number): Place {
+  const boxes = seatIds("hasSelected", players);
+  const ticked = boxes.filter((id) => values[id]);
+  const [index = 0] = indicesOf(field);
+  return `value:${(field.includes("[") ? ticked[index] : boxes.find((id) => !values[id])) ?? boxes[0]}`;
+}
 
 export const castleVillagePort: EditedGame = {
   rows: ROWS,
@@ -129,7 +137,7 @@ export const castleVillagePort: EditedGame = {
     return { case: "castleVillagePort", value };
   },
 
-  placeOf(field, draft) {
+  placeOf(field, draft, players) {
     const [index = 0] = indicesOf(field);
     const row = ROWS.findIndex((each) => field.startsWith(`table.${each}[`));
     if (row >= 0) return cardPlace(row, index, 0);
@@ -142,6 +150,7 @@ export const castleVillagePort: EditedGame = {
     if (field.startsWith("table.walk.due")) return "list:due";
     if (field.startsWith("table.walk.ranked")) return "list:ranked";
     if (field.startsWith("table.walk")) return "value:walk";
+    if (field.startsWith("table.selected")) return selectedPlace(field, draft, players);
     const name = /^table\.(round|turn|first|ask|to_act|effect|victim)$/.exec(field)?.[1];
     return name === undefined ? "" : `value:${name === "to_act" ? "toAct" : name}`;
   },

@@ -61,7 +61,7 @@ export interface EditedGame {
   read(table: View["table"]): Draft | null;
   write(draft: Draft, spec: GameSpec): View["table"];
   /** Return the place of a field of the message, such as "table.slots[2].cards[0].tokens". */
-  placeOf(field: string, draft: Draft): Place;
+  placeOf(field: string, draft: Draft, players: number): Place;
 }
 
 export const emptyDraft = ({ rows }: EditedGame): Draft => ({ observer: 0, rows: rows.map(() => []), values: {}, lists: {} });

@@ -220,7 +220,7 @@ export class Editing {
       const inside = /^view\.\w+\./;
       this.problems = problems.map(({ field, description }) => {
         const path = field.replace(inside, "");
-        const place = this.game.placeOf(path, draft);
+        const place = this.game.placeOf(path, draft, this.players);
         return { place, text: place === "" ? `${path}: ${description}` : description };
       });
       if (filled !== undefined) this.filled = this.game.read(filled.table);

@@ -124,7 +124,7 @@ export const oriflamme: EditedGame = {
     const [first = 0, second = 0] = indicesOf(field);
     if (field.startsWith("table.slots[")) return cardPlace(0, first, second);
     if (field === "table.cursor") return actingPlace(draft);
-    if (field.startsWith("own.face_down[")) return ownFaceDown(draft)[first]?.place ?? "list:hand";
+    if (field.startsWith("own.face_down")) return ownFaceDown(draft)[first]?.place ?? "list:hand";
     if (field.startsWith("own.")) return "list:hand";
     if (field.startsWith("table.piles[")) return `list:pile:${first}`;
     if (field.startsWith("table.points[")) return `value:owned:${first}`;

@@ -47,3 +47,31 @@ export function picksLeft<Action>(choices: Choice<Action>[], picked: readonly Pi
 export function completed<Action>(choices: Choice<Action>[], picked: readonly Pick[]): Choice<Action> | null {
   return choicesLeft(choices, picked).find((choice) => choice.picks.length === picked.length) ?? null;
 }
+
+/** A move of a card that lies on the table to another place. */
+export interface Arrow {
+  from: Thing;
+  to: Thing;
+  mark: string;
+}
+
+/** What is drawn of moves on the table: marks on the things that they pick, and arrows. */
+export interface Marks {
+  things: ReadonlyMap<Thing, string>;
+  arrows: readonly Arrow[];
+}
+
+export const NO_MARKS: Marks = { things: new Map(), arrows: [] };
+
+/** Return how moves are drawn, each by its picks and its mark. */
+export function marksOf(moves: readonly { picks: readonly Pick[]; mark: string }[]): Marks {
+  const things = new Map<Thing, string>();
+  const arrows: Arrow[] = [];
+  for (const { picks, mark } of moves) {
+    for (const { thing } of picks) things.set(thing, `${things.get(thing) ?? ""} ${mark}`.trim());
+    const [moved, target] = picks;
+    if (moved === undefined || target?.part !== "place" || !/^(slot|card):/.test(moved.thing)) continue;
+    arrows.push({ from: moved.thing, to: target.thing, mark });
+  }
+  return { things, arrows };
+}

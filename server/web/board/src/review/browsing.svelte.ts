@@ -3,7 +3,7 @@
 import { rules } from "../api";
 import { drawingOf, picksOf } from "../games";
 import { indexOf } from "../games/game";
-import type { Thing } from "../games/picks";
+import { marksOf, NO_MARKS, type Thing } from "../games/picks";
 import { Picking } from "../play/picking.svelte";
 import { withTruth, type Drawing, type SeatIndex } from "../table/drawing";
 import { think } from "../think.svelte";
@@ -63,17 +63,12 @@ export class Browsing {
   );
   /** The signs of the played and of the better move, on the things that they pick. */
   marks = $derived.by(() => {
-    const marks = new Map<Thing, string>();
     const before = this.decider === null ? null : this.game.viewOf(this.ply, this.decider);
-    if (this.decision === undefined || before === null || this.isOff || this.isAsking) return marks;
-    const mark = (action: Action | undefined, sign: string) => {
-      for (const { thing } of action === undefined ? [] : picksOf(action, before)) {
-        marks.set(thing, (marks.get(thing) ?? "") + sign);
-      }
-    };
-    mark(this.decision.played?.action, this.isBeaten ? PLAYED : BETTER);
-    if (this.isBeaten) mark(this.decision.best?.action, BETTER);
-    return marks;
+    if (this.decision === undefined || before === null || this.isOff || this.isAsking) return NO_MARKS;
+    const { played, best } = this.decision;
+    const picks = (action: Action | undefined) => (action === undefined ? [] : picksOf(action, before));
+    const better = { picks: picks(best?.action), mark: BETTER };
+    return marksOf(this.isBeaten ? [{ picks: picks(played?.action), mark: PLAYED }, better] : [better]);
   });
   /** The ply at which each round begins; empty in a game whose rounds the page does not know. */
   rounds = $derived(
