@@ -74,7 +74,7 @@ class App:
         self._solver = SolverService(settings, self._telemetry, self._plugins)
         self._tables = TableService(settings, self._telemetry, self._solver, self._plugins)
         self._health = HealthService()
-        self._traces = _open_traces(settings.traces) if settings.traces else None
+        self._traces = _open_traces(settings.traces, self._telemetry) if settings.traces else None
         self._stopping = asyncio.Event()
         self._code = 0
         self._names = [service.full_name for service in SERVICES]
@@ -283,10 +283,10 @@ def _read_pem(path: str, name: str) -> bytes:
         raise SettingsError(f"{name}: {path} cannot be read: {error.strerror}") from None
 
 
-def _open_traces(address: str) -> Any:
+def _open_traces(address: str, telemetry: Telemetry) -> Any:
     with importing("telemetry", "--traces"):
         from server.traces import Traces
-    return Traces(address)
+    return Traces(address, telemetry)
 
 
 def _open_listener(settings: Settings) -> Any:

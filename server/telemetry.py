@@ -163,6 +163,10 @@ class Telemetry:
         method = Method(path.rpartition("/")[2], self._calls, self._seconds, self._in_flight, is_logged)
         return self._methods.setdefault(path, method)
 
+    def knows(self, path: str) -> bool:
+        """Return whether a path is that of a method of this server."""
+        return path in self._methods
+
     def method_at(self, path: str) -> Method:
         """Return the metrics of the method that a client named; unknown methods share one."""
         return self._methods.get(path) or self.method("other")

@@ -1,7 +1,7 @@
 """OpenTelemetry traces of calls. The module needs the extra `telemetry`, and is imported only if traces are enabled.
 
 A span holds the method, the status code, times and counts of a call. It holds neither cards nor the status' text, which
-may name one.
+may name one, and an unknown method, which may be any text of a client, is called "other".
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_contex
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from server.rpc.callers import Context
+from server.telemetry import Telemetry
 
 HEALTH = "/grpc.health.v1.Health/"
 # The interval of exports, and the timeout of the last one.
@@ -39,7 +40,8 @@ SERVER_ERRORS = {"UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "U
 class Traces(grpc.aio.ServerInterceptor):
     """Sends a span of every call, except health checks, to the collector at `address`."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
         resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "eminence")})
         self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         exporter = OTLPSpanExporter(endpoint=address, insecure=True)
@@ -60,7 +62,8 @@ class Traces(grpc.aio.ServerInterceptor):
         if handler is None or details.method.startswith(HEALTH):
             return handler
         carrier = {key: value for key, value in details.invocation_metadata or () if key in PARENT_KEYS}
-        return self._traced(handler, details.method, self._propagator.extract(carrier))
+        name = details.method.removeprefix("/") if self._telemetry.knows(details.method) else "other"
+        return self._traced(handler, name, self._propagator.extract(carrier))
 
     def _traced(self, handler: Any, method: str, parent: Parent) -> Any:
         """Wrap a handler so that it runs inside a span."""
@@ -88,9 +91,9 @@ class Traces(grpc.aio.ServerInterceptor):
 
     @contextmanager
     def _span(self, method: str, parent: Parent, context: Context) -> Iterator[None]:
-        service, _, name = method.removeprefix("/").partition("/")
+        service, _, name = method.rpartition("/")
         attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
-        span = self._tracer.start_span(f"{service}/{name}", parent, SpanKind.SERVER, attributes)
+        span = self._tracer.start_span(method, parent, SpanKind.SERVER, attributes)
         attach(set_span_in_context(span, parent))  # never detached: the context belongs to this call's task alone
         code = None
         try:
