@@ -12,12 +12,13 @@ import pytest
 from board import press_by_keyboard
 from process import Server
 from program import run
+from tables import random_game
 from waiting import HANG_S, wait_until
 from web import enveloped, envelopes
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
-from engine_cy import new_game
+from engine_cy import CHANCE, new_game
 from server.codec import views
 
 Open = Callable[..., Any]
@@ -226,3 +227,91 @@ def test_a_hidden_card_has_no_description(open_page: Open) -> None:
     hidden = queue.locator(".thing", has=page.locator(".card.back"))
     assert hidden.count() == 1
     assert hidden.get_attribute("title") is None
+
+
+# --- moves on the table ----------------------------------------------------------------------------------------
+
+
+def to_move(game_id: str) -> str:
+    """Return a view at which the seat to act moves a card of the table."""
+    for seed in range(200):
+        for position, _ in random_game(new_game(game_id, None, 3), seed):
+            seat = position.to_act
+            if seat is None or seat == CHANCE or position.is_over:
+                continue
+            view = position.view(seat)
+            moves = [str(action) for action in view.legal_actions()]
+            if len(moves) > 2 and all(move.startswith("move ") for move in moves):
+                return str(view)
+    raise AssertionError("no such position")
+
+
+ENDS = """
+path => {
+    const at = (length) => path.getPointAtLength(length).matrixTransform(path.getScreenCTM());
+    const near = ({x, y}) => [...document.querySelectorAll("[data-thing]")]
+        .filter(thing => {
+            const {left, right, top, bottom} = thing.getBoundingClientRect();
+            return left <= x && x <= right && Math.min(Math.abs(y - top), Math.abs(y - bottom)) < 3;
+        })
+        .map(thing => thing.getAttribute("aria-label"));
+    const curve = path.cloneNode();
+    curve.setAttribute("d", path.getAttribute("d").split(" M")[0]);
+    path.after(curve);
+    const from = near(at(0));
+    const end = curve.getPointAtLength(curve.getTotalLength()).matrixTransform(curve.getScreenCTM());
+    curve.remove();
+    return [from, near(end)];
+}
+"""
+
+
+@pytest.mark.parametrize("game_id", VIEWS)
+def test_a_move_of_a_card_on_the_table_is_a_curved_arrow(game_id: str, open_page: Open) -> None:
+    page = open_page("#/analyse")
+    with_effort(page)
+    analysed(page, link_to(game_id, to_move(game_id)))
+    arrows = page.locator(".arrows path")
+    arrows.first.wait_for(state="attached")
+    badges = ["①", "②", "③"][: page.locator("table.moves tbody tr").count()]
+    assert [arrow.get_attribute("data-mark") for arrow in arrows.all()] == badges
+    for arrow, badge in zip(arrows.all(), badges, strict=True):
+        for end in arrow.evaluate(ENDS):
+            assert any(badge in label for label in end), (badge, end)
+    # The arrows follow the layout.
+    page.set_viewport_size({"width": 500, "height": 900})
+    wait_until(lambda: all(all(end) for end in arrows.first.evaluate(ENDS)))
+
+
+def test_other_moves_have_no_arrow(open_page: Open) -> None:
+    """Twin of the test above: placing a card from the hand is none."""
+    page = open_page("#/analyse")
+    with_effort(page)
+    analysed(page, link_to("oriflamme", "B:Heir* A:Spy C:? | round 2 | first A | ask A place | seen by A"))
+    assert page.locator("[data-mark]").count() > 0
+    assert page.locator(".arrows").count() == 0
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_the_line_of_every_candidate_can_be_stepped_through(width: int, open_page: Open) -> None:
+    page = open_page("#/analyse", viewport={"width": width, "height": 800})
+    with_effort(page)
+    analysed(page, link_to("castle_village_port", VIEWS["castle_village_port"]))
+    # A move that was hardly tried has no line.
+    rows = [row for row in page.locator("table.moves tbody tr").all() if row.locator("td.line button").count()]
+    assert len(rows) >= 2
+    for row in rows[:4]:
+        move = row.locator("button.move").inner_text()
+        button = row.locator("td.line button")
+        assert button.inner_text().strip()
+        box = button.bounding_box()
+        assert box is not None
+        assert box["width"] >= 24
+        assert box["height"] >= 24
+        assert 0 <= box["x"] <= width - box["width"]
+        button.click()
+        steps = page.locator(".line-steps .move")
+        assert move in steps.first.inner_text()
+        steps.first.click()
+        page.locator(".line-steps [aria-pressed=true]", has_text=move).wait_for()
+        page.get_by_role("button", name="Back to the position").click()
