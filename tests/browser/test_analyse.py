@@ -315,3 +315,18 @@ def test_the_line_of_every_candidate_can_be_stepped_through(width: int, open_pag
         steps.first.click()
         page.locator(".line-steps [aria-pressed=true]", has_text=move).wait_for()
         page.get_by_role("button", name="Back to the position").click()
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_the_card_that_acts_is_in_view_on_a_phone_that_is_turned(width: int, open_page: Open) -> None:
+    queue = "B1:Heir* C1:Lord* A1:Heir* B2:Lord* C2:Heir* >A2:Spy(2) B3:? C3:?"
+    page = open_page("#/analyse", viewport={"width": width, "height": 800})
+    page.evaluate("address => { location.hash = address }", link_to("oriflamme", f"{queue} | round 3 | seen by A"))
+    page.locator(".card.acting").wait_for()
+    page.set_viewport_size({"width": 360, "height": 740})
+
+    def is_in_view() -> bool:
+        box = page.locator(".card.acting").bounding_box()
+        return box is not None and 0 <= box["x"] and box["x"] + box["width"] <= 360
+
+    wait_until(is_in_view)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine_cy.pictures import SIGNS
-from server.cli.options import WORDS
 from server.languages import LANGUAGES, words_of
+from server.report import WORDS
 
 SOURCES = Path(__file__).parents[2] / "server" / "web" / "board" / "src"
 CATALOGUES = sorted(path.parent for path in SOURCES.rglob("words/en.ts"))

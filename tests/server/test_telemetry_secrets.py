@@ -1,4 +1,4 @@
-"""Logs, metrics and traces hold no key, token, card, name or text of a request, whatever calls a client makes."""
+"""Logs, metrics and traces hold no key, token, card, name or text of a request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from server.client.refusals import Refused
 
 TOKEN, NAME, COMMENT = "a-token-of-alice", "Zaphod", "what-a-comment"
 GAMES = [view_pb2.GameSpec(game_id=game_id, players=3) for game_id in ("oriflamme", "castle_village_port")]
-# What a span may hold: times, counts, and words of this project.
+# The times and counts of a span.
 NUMBERS = {
     "rpc.grpc.status_code",
     *(f"eminence.{name}" for name in ("searches", "iterations", "queue_ms", "search_ms")),
@@ -74,7 +74,7 @@ def advise(client: Client, record: record_pb2.Record) -> None:
 
 
 def knock(running: Server, key: str, card: str) -> None:
-    """Send what no client of this project sends: secrets in paths, headers and damaged bodies."""
+    """Send secrets in paths, headers and damaged bodies."""
     headers = {"authorization": f"Bearer {TOKEN}", "traceparent": TOKEN, "user-agent": key}
     for path in (f"/{key}/{card}", f"/eminence.v1.TableService/{key}", f"/?{card}={key}"):
         request(running.web, "GET", path, headers=headers)
