@@ -327,6 +327,6 @@ def test_the_card_that_acts_is_in_view_on_a_phone_that_is_turned(width: int, ope
 
     def is_in_view() -> bool:
         box = page.locator(".card.acting").bounding_box()
-        return box is not None and 0 <= box["x"] and box["x"] + box["width"] <= 360
+        return box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 360
 
     wait_until(is_in_view)

@@ -223,7 +223,20 @@ def press(page: Any, row: int, stack: int, name: str) -> None:
     page.locator(".inspector").get_by_role("button", name=name, exact=True).click()
 
 
-Drafts = dict[str, Callable[[Any], object]]
+Change = Callable[[Any], object]
+Drafts = dict[str, Change]
+
+
+def several(*changes: Change) -> Change:
+    """Return the changes as one."""
+
+    def make(page: Any) -> None:
+        for each in changes:
+            each(page)
+
+    return make
+
+
 OF_ORIFLAMME: Drafts = {
     "a card twice": lambda page: change(page, 0, 2, "Which card", "archer"),
     "a card too many": lambda page: gap(page, 0, 0).click(),
@@ -245,9 +258,9 @@ OF_ORIFLAMME: Drafts = {
     "no card that acts": lambda page: press(page, 0, 1, "▼ acts now"),
     "a card that covers another one": lambda page: press(page, 0, 0, "Put a card on it"),
     "a card of another family": lambda page: press(page, 0, 0, "Seat B"),
-    "several at once": lambda page: (
-        page.get_by_label("Round", exact=True).fill("7"),
-        page.get_by_label("Points A").fill("-1"),
+    "several at once": several(
+        lambda page: page.get_by_label("Round", exact=True).fill("7"),
+        lambda page: page.get_by_label("Points A").fill("-1"),
     ),
 }
 # Two cards of a family may have a name; a family has nine cards.
@@ -277,10 +290,10 @@ OF_PROTOTYPE: Drafts = {
     "another observer": lambda page: page.get_by_label("Seen by").select_option("1"),
     "a covered card that acts": lambda page: press(page, 0, 0, "Put a card on it"),
     "a card of another family": lambda page: press(page, 0, 3, "Seat B"),
-    "several at once": lambda page: (
-        page.get_by_label("Round", exact=True).fill("8"),
-        page.get_by_label("Points A").fill("-1"),
-        change(page, 0, 2, "Tokens", "1"),
+    "several at once": several(
+        lambda page: page.get_by_label("Round", exact=True).fill("8"),
+        lambda page: page.get_by_label("Points A").fill("-1"),
+        lambda page: change(page, 0, 2, "Tokens", "1"),
     ),
 }
 CASTLE = (
@@ -307,19 +320,19 @@ OF_CASTLE: Drafts = {
     "a walk in the middle of a round": lambda page: page.get_by_label("Walk through").select_option("castle"),
     "an own card that was not selected": lambda page: page.get_by_label("Selected card").select_option("8"),
     "a seat that has revealed already": lambda page: page.get_by_label("Has selected B").check(),
-    "a seat that must have selected": lambda page: (
-        page.get_by_label("Has selected B").check(),
-        page.get_by_label("Has selected C").uncheck(),
+    "a seat that must have selected": several(
+        lambda page: page.get_by_label("Has selected B").check(),
+        lambda page: page.get_by_label("Has selected C").uncheck(),
     ),
     "an order without a card that gives it": lambda page: page.get_by_label("Must place in B").select_option("port"),
     "gold below 0": lambda page: page.get_by_label("Gold A").fill("-1"),
     "a hand of too many cards": lambda page: page.get_by_label("Add a card: Hand").select_option("7"),
     "a pile of too many cards": lambda page: page.get_by_label("Add a card: Pile C").select_option("7"),
     "another observer": lambda page: page.get_by_label("Seen by").select_option("1"),
-    "several at once": lambda page: (
-        page.get_by_label("Round", exact=True).fill("4"),
-        page.get_by_label("Gold A").fill("-1"),
-        page.get_by_label("Has selected C").uncheck(),
+    "several at once": several(
+        lambda page: page.get_by_label("Round", exact=True).fill("4"),
+        lambda page: page.get_by_label("Gold A").fill("-1"),
+        lambda page: page.get_by_label("Has selected C").uncheck(),
     ),
 }
 DRAFTS = {
