@@ -87,6 +87,8 @@ def _check_summary(summary: pb.ReviewSummary, possible: Sequence[int], game: Gam
     if seats != [seat for seat in possible if seat in seats]:
         raise Refusal("CONTRADICTION", field, "are not reviewed seats, each once and in order")
     for i, seat in enumerate(summary.seats):
+        if seat.HasField("luck_parts"):  # they lead to the outcome
+            required(seat, "outcome", f"{field}[{i}]")
         check_length(seat.grades, len(GRADES.words), f"{field}[{i}].grades")
         for j, count in enumerate(seat.grades):
             GRADES.read(count.grade, f"{field}[{i}].grades[{j}].grade")

@@ -145,10 +145,10 @@ def test_no_request_to_the_adviser_can_hold_a_position() -> None:
         assert not {name for name, message in messages.items() if message.file.name.endswith("referee.proto")}
 
 
-def test_only_reviews_accept_a_whole_game() -> None:
+def test_only_reviews_and_their_reports_accept_a_whole_game() -> None:
     whole_game = record_pb2.WholeGame.DESCRIPTOR.full_name
     methods = {method.name for method in SOLVER.methods if whole_game in reachable(method.input_type)}
-    assert methods == {"Review"}
+    assert methods == {"Review", "WriteReport"}
 
 
 def imported(path: Path) -> set[str]:

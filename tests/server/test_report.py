@@ -215,6 +215,7 @@ NAN, INFINITY = float("nan"), float("inf")
         ("r.summary.seats.reverse()", "CONTRADICTION", "summary.seats"),
         ("r.summary.seats.extend(r.summary.seats[2:])", "CONTRADICTION", "summary.seats"),
         ("r.summary.seats[1].grades.add(grade=9)", "UNKNOWN_VALUE", "summary.seats[1].grades[-1].grade"),
+        ("r.summary.seats[1].ClearField('outcome')", "MISSING_FIELD", "summary.seats[1].outcome"),
         ("r.summary.seats[1].outcome = nan", "OUT_OF_RANGE", "summary.seats[1].outcome"),
         ("r.summary.engine_signature = 'x' * 101", "TOO_LONG", "summary.engine_signature"),
     ],
