@@ -32,7 +32,7 @@ cdef enum:
 
     # The version of GameApi, Knowledge and values.pxd. Raise it with every change of them: games that were built with
     # other headers are refused.
-    INTERFACE_VERSION = 3
+    INTERFACE_VERSION = 4
 
     DECISION_BEGUN = 1        # earlier actions belong to the same decision as the next action
     DECISION_UNFINISHED = 2   # later actions belong to it, too

@@ -119,7 +119,7 @@ cdef inline int dangers(const Rules* rules, const State* state, const Summary* s
     return ((gone >> SOLDIER & 1 ^ 1) + 2 * (gone >> ARCHER & 1 ^ 1) + 4 * (gone >> KILLER & 1 ^ 1))
 
 
-# What the rivals and the player have in the queue.
+# The numbers of top cards in the queue.
 cdef struct Counts:
     int hidden             # rivals' top cards face down
     int hidden_ahead       # ... behind the cursor, to be resolved

@@ -97,7 +97,7 @@ def test_an_installed_game_is_listed_checked_and_played(installation: Installati
     [
         (
             "game_api.pxd",
-            "INTERFACE_VERSION = 3",
+            "INTERFACE_VERSION = 4",
             "INTERFACE_VERSION = 9",
             r"cannot be imported: ImportError: it was built for version 9 of the interface with \d+ and \d+ bytes, ",
         ),
