@@ -227,7 +227,7 @@ def write_answers() -> None:
     question = {"view": view, "budget": {"iterations": 2000}, "options": {"seed": 3, "information": True}}
     moves = {"actions": [{"text": text} for text in ("keep", "reveal")]}
     reviewed = {"record": json_format.MessageToDict(records.write(record.ended())), "details": True}
-    effort = {"budget": {"iterations": 60}, "options": {"seed": 3}}
+    effort = {"budget": {"iterations": 60}, "options": {"seed": 3, "lines": 3, "sampleVariations": 1}}
     with server("--threads", "1", web=True) as running:
         answers = {
             "record": str(record.ended()),
