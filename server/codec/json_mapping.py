@@ -81,6 +81,10 @@ def _writer(descriptor: Descriptor) -> Callable[[Any], Any]:
 
 def _field_writer(field: FieldDescriptor) -> Callable[[Any], Any] | None:
     """Return the function that writes values of a field; None if they stay unchanged."""
+    kind = field.message_type
+    if kind is not None and kind.GetOptions().map_entry:
+        write = _value_writer(kind.fields_by_name["value"]) or (lambda value: value)
+        return lambda values: {str(key): write(value) for key, value in values.items()}
     convert = _value_writer(field)
     if not field.is_repeated:
         return convert

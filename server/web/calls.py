@@ -31,10 +31,9 @@ from protobuf.wkt import Any as WireAny
 from protobuf.wkt import Struct
 
 from server.codec.json_mapping import from_json, read_object, to_json
-from server.refusals import Refusal
 from server.rpc.callers import Callers
 from server.rpc.routes import MESSAGE_MAX
-from server.rpc.status import abort, code_of
+from server.rpc.status import abort, code_of, refusal_of
 from server.telemetry import Telemetry
 
 # The largest body of a request: JSON may take twice as many bytes as protobuf.
@@ -169,7 +168,8 @@ def _endpoint(method: MethodDescriptor, telemetry: Telemetry, callers: Callers) 
                 with callers.calling(context) as caller, caller.holding("bytes", len(raw)):  # type: ignore[arg-type]
                     async with caller.turn():
                         raw = await _run(len(raw), read_json, raw, request_kind)
-            except Refusal as refusal:
+            except Exception as error:
+                refusal = refusal_of(error)
                 with metrics.call() as call:
                     call.code, call.reason = code_of(refusal), refusal.reason
                 await abort(context, refusal)  # type: ignore[arg-type]
@@ -180,8 +180,13 @@ def _endpoint(method: MethodDescriptor, telemetry: Telemetry, callers: Callers) 
             raise Ended(grpc.StatusCode.RESOURCE_EXHAUSTED, why, ())
         return raw
 
-    async def write(raw: bytes, is_json: bool) -> Payload:
-        return Payload(await _run(len(raw), write_json, raw, answer_kind) if is_json else raw, is_json)
+    async def write(raw: bytes, is_json: bool, context: WebContext) -> Payload:
+        if not is_json:
+            return Payload(raw, is_json)
+        try:
+            return Payload(await _run(len(raw), write_json, raw, answer_kind), is_json)
+        except Exception as error:  # connectrpc would send its text
+            await abort(context, error)  # type: ignore[arg-type]
 
     async def answer(request: Payload, connect: RequestContext[Any, Any]) -> Payload:
         handler, peer = current_call.get()
@@ -190,7 +195,8 @@ def _endpoint(method: MethodDescriptor, telemetry: Telemetry, callers: Callers) 
             # A handler that refuses before it reads is one of streams, even if the call is not.
             if handler.unary_unary is None:
                 await handler.stream_stream(None, context)
-            return await write(await handler.unary_unary(await read(request, context), context), request.is_json)
+            raw = await handler.unary_unary(await read(request, context), context)
+            return await write(raw, request.is_json, context)
         except Ended as ended:
             raise _error_of(ended, connect) from None
 
@@ -202,7 +208,7 @@ def _endpoint(method: MethodDescriptor, telemetry: Telemetry, callers: Callers) 
                 await handler.stream_stream(None, context)
             async with aclosing(handler.unary_stream(await read(request, context), context)) as responses:
                 async for response in responses:
-                    yield await write(response, request.is_json)
+                    yield await write(response, request.is_json, context)
         except Ended as ended:
             raise _error_of(ended, connect) from None
 

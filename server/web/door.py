@@ -14,10 +14,12 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from connectrpc.errors import ConnectError
 from google.protobuf.descriptor import ServiceDescriptor
 
 from server.rpc.callers import Callers
 from server.rpc.routes import CallDetails, Routes
+from server.rpc.status import code_of, refusal_of
 from server.settings import is_loopback
 from server.telemetry import Telemetry
 from server.web.calls import BODY_MAX, Call, application, current_call
@@ -111,17 +113,36 @@ class Door:
         self._bodies = asyncio.Semaphore(BODIES_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_begun = False
+
+        async def send_noted(message: dict[str, Any]) -> None:
+            nonlocal is_begun
+            is_begun = True
+            await send(message)
+
         try:
-            await self._answer(scope, receive, _with_headers(send))
+            await self._answer(scope, receive, _with_headers(send_noted))
         except _RefusedError as refused:
-            with self._telemetry.method_at("").call() as call:
-                call.code = _CODES[refused.status]
-            # In Connect's form, which its clients read.
-            body = json.dumps({"code": call.code.lower(), "message": refused.why}).encode()
-            headers = [(b"connection", b"close"), *refused.headers]
-            await _send_whole(_with_headers(send), refused.status, "application/json", body, headers)
+            await self._refuse(send, refused.status, _CODES[refused.status], refused.why, refused.headers)
         except _GoneError:
             pass
+        except ConnectError:  # its client left before the answer
+            raise
+        except Exception as error:
+            if is_begun:
+                raise
+            refusal = refusal_of(error)
+            await self._refuse(send, 500, code_of(refusal), str(refusal))
+
+    async def _refuse(
+        self, send: Send, status: int, code: str, why: str, headers: Sequence[tuple[bytes, bytes]] = ()
+    ) -> None:
+        """Count and answer a refused request, in Connect's form, which its clients read."""
+        with self._telemetry.method_at("").call() as call:
+            call.code = code
+        body = json.dumps({"code": code.lower(), "message": why}).encode()
+        headers = [(b"connection", b"close"), *headers]
+        await _send_whole(_with_headers(send), status, "application/json", body, headers)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _read_headers(scope)
@@ -171,7 +192,7 @@ class Door:
     def _check_site(self, scope: Scope, headers: dict[str, str], *, may_navigate: bool) -> None:
         """Refuse requests that a browser sends for another site; a link from there to the page may be followed."""
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != headers["host"].lower():
+        if origin is not None and origin.lower().partition("://")[2] != headers["host"].lower():
             raise _RefusedError(403, "Origin is another site")
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"

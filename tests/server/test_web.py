@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import random
@@ -10,8 +11,11 @@ import socket
 import struct
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,10 +39,16 @@ from engine_cy.pictures import DARK, LIGHT
 from engine_cy.record import Record
 from server.app import SERVICES
 from server.codec import positions, records, views
-from server.rpc.routes import MESSAGE_MAX
+from server.rpc.callers import Callers
+from server.rpc.handlers import add_service
+from server.rpc.routes import MESSAGE_MAX, Routes
+from server.services.solver import SERVICE as SOLVER
+from server.settings import Settings
+from server.telemetry import Telemetry
 from server.web.calls import BODY_MAX
-from server.web.door import HEADERS, POLICY
+from server.web.door import HEADERS, POLICY, Door
 from server.web.files import BUNDLE, read_files
+from server.web.listener import Listener
 
 LIST = "/eminence.v1.RulesService/ListRulesets"
 SUGGEST = "/eminence.v1.SolverService/Suggest"
@@ -273,6 +283,110 @@ def test_a_timeout_of_connect_is_the_deadline(running: Server) -> None:
     assert pb.SuggestResponse.FromString(reply.body).suggestion.stop_reason == pb.STOP_REASON_DEADLINE
 
 
+# --- faults of the server --------------------------------------------------------------------------------------
+
+FAULT = "C:Lord is hidden"  # the text of an exception may name cards
+BROKEN = {"Suggest": SUGGEST, "Analyze": ANALYZE}
+
+
+class BrokenService:
+    """Raises what nobody expects, if `is_broken`; a stream does so after its first answer."""
+
+    def __init__(self) -> None:
+        self.is_broken = True
+
+    def __getattr__(self, name: str) -> Any:
+        async def answer(_request: Any, _context: Any) -> Any:
+            if self.is_broken:
+                raise RuntimeError(FAULT)
+            return pb.SuggestResponse()
+
+        async def stream(_request: Any, _context: Any) -> AsyncIterator[Any]:
+            yield pb.AnalyzeResponse()
+            if self.is_broken:
+                raise RuntimeError(FAULT)
+
+        return stream if name in ("Analyze", "Review", "CompareStream", "AnalyzeBatch") else answer
+
+
+@contextmanager
+def serving(servicer: object) -> Iterator[tuple[str, str]]:
+    """Serve a solver by both doors; yield the addresses of gRPC and HTTP."""
+    addresses: SimpleQueue[tuple[str, str]] = SimpleQueue()
+    stopping = asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        telemetry, callers, routes = Telemetry(), Callers(), Routes()
+        add_service(routes, SOLVER, servicer, telemetry, callers)
+        channel = grpc.aio.server()
+        channel.add_generic_rpc_handlers(tuple(routes.handlers))
+        port = channel.add_insecure_port("127.0.0.1:0")
+        await channel.start()
+        listener = Listener(Settings(web="127.0.0.1:0"))
+        listener.start(Door(routes, [SOLVER], {}, "127.0.0.1:0", [], telemetry, callers))
+        addresses.put((f"127.0.0.1:{port}", listener.address))
+        await stopping.wait()
+        await asyncio.gather(channel.stop(0), listener.stop(0))
+
+    thread = Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    try:
+        yield addresses.get(timeout=HANG_S)
+    finally:
+        loop.call_soon_threadsafe(stopping.set)
+        thread.join(HANG_S)
+        loop.close()
+
+
+def without_incident(text: str) -> str:
+    return re.sub(r"incident [0-9a-f]{12}$", "incident ...", text)
+
+
+def error_of(web: str, name: str, kind: str, *, is_before_the_call: bool) -> Any:
+    """Return the error of Connect at the end of a call; before a call, that of a stream is the whole answer, too."""
+    body = b"{}" if kind == "json" else b""
+    if name == "Suggest":
+        reply = post(web, SUGGEST, body, f"application/{kind}")
+        assert reply.status == 500
+        assert reply.headers["content-type"] == "application/json"
+        return reply.json
+    reply = post(web, ANALYZE, enveloped(body), f"application/connect+{kind}")
+    if is_before_the_call:
+        assert reply.status == 500
+        return reply.json
+    *_, (flags, last) = envelopes(reply.body)
+    assert flags == 2
+    return json.loads(last)["error"]
+
+
+@pytest.mark.parametrize("fault", ["handler", "reader", "writer", "way"])
+def test_a_fault_has_the_same_words_by_both_doors(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of a handler, of the JSON that the HTTP door reads and writes, and of its way to the handler."""
+
+    def fail(*_: Any) -> Any:
+        raise RuntimeError(FAULT)
+
+    service = BrokenService()
+    with serving(service) as (address, web), grpc.insecure_channel(address) as channel:
+        expected = {name: grpc_outcome(channel, path, b"", streams=name == "Analyze") for name, path in BROKEN.items()}
+        service.is_broken = fault == "handler"
+        if fault == "reader":
+            monkeypatch.setattr("server.web.calls.read_json", fail)
+        elif fault == "writer":
+            monkeypatch.setattr("server.web.calls.write_json", fail)
+        elif fault == "way":
+            monkeypatch.setattr(Routes, "find", fail)
+        for name, outcome in expected.items():
+            assert outcome.code == "INTERNAL"
+            for kind in ("json", "proto") if fault == "handler" else ("json",):
+                error = error_of(web, name, kind, is_before_the_call=fault == "way")
+                assert error["code"] == "internal"
+                assert without_incident(error["message"]) == without_incident(outcome.text)
+                assert FAULT not in str(error)
+                assert "Traceback" not in str(error)
+
+
 # --- clients that leave ----------------------------------------------------------------------------------------
 
 
@@ -329,6 +443,7 @@ def test_a_stop_answers_pending_calls() -> None:
         ({"host": "[::1]:8080"}, 200),
         ({"origin": "http://evil.example"}, 403),
         ({"origin": "null"}, 403),
+        ({"origin": "http://[::1"}, 403),
         ({"sec-fetch-site": "cross-site"}, 403),
         ({"sec-fetch-site": "same-site"}, 403),
         ({"sec-fetch-site": "same-origin"}, 200),
