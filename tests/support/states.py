@@ -167,6 +167,8 @@ def review(page: Any) -> None:
     page.locator(".review .part.sum").first.wait_for()
     page.locator(".costliest button").first.click()
     page.locator(".verdict .grade").wait_for()
+    page.get_by_text("Moves considered").click()
+    page.locator(".verdict .moves tbody tr").first.wait_for()
 
 
 def truth(page: Any) -> None:
