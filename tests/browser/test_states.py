@@ -101,6 +101,14 @@ def test_the_tree_for_screen_readers_is_the_one_that_was_read(state: str, open_p
     assert found == kept, "\n".join(difflib.unified_diff(kept.splitlines(), found.splitlines(), lineterm=""))
 
 
+def test_the_form_of_a_position_is_one_row_on_a_wide_screen(open_page: Open) -> None:
+    page = show_state(open_page, "analysis")
+    show(page, 1440, 900, "light")
+    boxes = [each.bounding_box() for each in page.locator("form.source").first.locator("> *").all()]
+    assert len(boxes) == 8
+    assert len({round(box["y"] + box["height"]) for box in boxes}) == 1, boxes
+
+
 # --- the tests above can fail ----------------------------------------------------------------------------------
 
 
