@@ -218,8 +218,7 @@ def read_review(request: pb.ReviewRequest, caps: Caps, config: Config | None = N
             seen = end.view(seat)
         arguments = {**arguments, "seed": seed_of(str(seen).encode())}
     with paths(""):
-        lines = options.lines if request.details else 1
-        judge = Judge(limits.budget, keeps_beliefs=request.details, lines=lines, **arguments)
+        judge = Judge(limits.budget, keeps_beliefs=request.details, lines=options.lines, **arguments)
     judged = steps(record, seat) if judge.searches else decisions(record, seat)
     number = count_decisions(record, seat) if request.details else None
     seed, shares = arguments["seed"], arguments["shares"]

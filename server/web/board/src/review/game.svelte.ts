@@ -27,9 +27,6 @@ async function read(text: string): Promise<Record> {
   return message.value;
 }
 
-/** The number of moves that are listed for each decision. */
-const LINES = 5;
-
 /** Return a decision with what a report shows of it: a request has at most 128 KiB. */
 function reported(decision: ReviewedDecision): MessageInitShape<typeof ReviewedDecisionSchema> {
   const { index, seat, grade, winLoss, pointsLoss, forced, luckParts, played, best } = decision;
@@ -110,7 +107,7 @@ export class ReviewedGame {
     const request = {
       record: this.record,
       budget: { iterations: BigInt(iterations) },
-      options: { lines: LINES, sampleVariations: 1, ...(seed === null ? {} : { seed }) },
+      options: { sampleVariations: 1, ...(seed === null ? {} : { seed }) },
       details: true,
     };
     try {
