@@ -36,7 +36,10 @@ PARTS = ("engine_cy", "solver", "proto", "setup.py", "pyproject.toml", "README.m
 GameSpec = tuple[str, str | Mapping[str, bool | int | str] | None, int]
 
 # The named versions. A shipped generation of weights adds the commit before it.
-VERSIONS = {"default-1": "55e1e78c9cbfafcf3e6b0b10d86cc6d6d94869f4"}
+VERSIONS = {
+    "default-1": "55e1e78c9cbfafcf3e6b0b10d86cc6d6d94869f4",
+    "default-2": "09f7d65a98b096fb8ac7b0d45ffffa889892a017",
+}
 
 
 class FrozenBuildError(RuntimeError):

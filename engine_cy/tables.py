@@ -97,7 +97,8 @@ def _value_at(table: Any, path: str) -> Any:
 def _shown(path: str, value: Any) -> object:
     """Return a value as people write it: the letter of a seat, `?` for unknown cards, a list with commas."""
     name = [name for name, _ in _STEPS.findall(path) if name][-1]
-    if name in _SEATS and isinstance(value, int):
+    # Among a seat's secrets, `selected` is a card.
+    if isinstance(value, int) and (name in _SEATS or path.startswith("table.selected[")):
         return seat_letter(value)
     elif name in _CARDS and value is None:
         return "?"

@@ -18,7 +18,7 @@ from eminence.v1 import record_pb2, rules_pb2, seat_pb2, view_pb2
 from eminence.v1 import solver_pb2 as pb
 from server.client.pace import check_pace, pause
 from server.client.refusals import Refused, refused_with
-from server.client.requests import REFEREE, RULES, analyze_request, compare_stream_request
+from server.client.requests import PROMPT_SECONDS, REFEREE, RULES, analyze_request, compare_stream_request
 from server.client.streams import Stream
 from server.codec.fields import required
 from server.game_named import installed_game
@@ -157,7 +157,7 @@ class LocalClient:
         *,
         seat: seat_pb2.Seat.ValueType = seat_pb2.SEAT_UNSPECIFIED,
         language: str = "",
-        seconds: float | None = None,
+        seconds: float = PROMPT_SECONDS,
     ) -> str:
         """Return the report of a review, one HTML page, from the decisions and the summary of `review`."""
         request = pb.WriteReportRequest(

@@ -80,7 +80,8 @@ def test_each_option_reaches_the_search():
     assert visits_of("--iterations", 300, "--among", "keep") == visits(among=["keep"])
     assert visits_of("--iterations", 300, "--uniform") != visits_of("--iterations", 300)
     assert len(visits_of("--iterations", 300, "--lines", 1)) == 1
-    sure = suggestion(">A:Soldier/A:Spy B:Ambush(3)", "--seat", "A", "--confidence", 0.9, "--iterations", 10**6)
+    obvious = ">A:Soldier/A:Spy B:Ambush(3) | round 6"
+    sure = suggestion(obvious, "--seat", "A", "--confidence", 0.9, "--iterations", 10**6)
     assert sure.stop_reason == pb.STOP_REASON_CONFIDENCE
     small = suggestion(VIEW, "--iterations", 20_000, "--memory-mb", 0.2)
     assert small.memory_bytes <= 0.2 * 2**20

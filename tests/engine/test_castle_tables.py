@@ -928,7 +928,7 @@ def test_the_own_secrets_of_a_view_are_checked() -> None:
         (replace(view, own=Secrets((15, 14, 13))), "own.hand: 3 cards; A has 4 there"),
         (replace(view, own=Secrets(view.own.hand, 9)), "own.selected: 9 is not possible: A has no selected card any"),
         (changed(view, selected=(0, 1)), "table.selected: 'A, B' contradicts the other fields: B"),
-        (changed(view, selected=(1, 2)), "table.selected: 'B,C' is not possible: C has no selected card any more"),
+        (changed(view, selected=(1, 2)), "table.selected[1]: 'C' is not possible: C has no selected card any more"),
     ):
         with pytest.raises(InvalidViewError) as refusal:
             check(changed_parts, HOUSE_SHAPE)

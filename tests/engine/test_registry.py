@@ -108,12 +108,12 @@ def test_an_id_belongs_to_the_engine_then_to_the_first_package(install: Any) -> 
     [
         (
             "version",
-            "it was built for version 4 of the interface with 128 and 64 bytes, not for version 3 with 128 and 64",
+            "it was built for version 5 of the interface with 128 and 64 bytes, not for version 4 with 128 and 64",
         ),
-        ("shorter", "it was built for version 3 of the interface with 120 and 64 bytes, not for version 3 with 128"),
+        ("shorter", "it was built for version 4 of the interface with 120 and 64 bytes, not for version 4 with 128"),
         (
             "longer",
-            "it was built for version 3 of the interface with 128 and 72 bytes, not for version 3 with 128 and 64",
+            "it was built for version 4 of the interface with 128 and 72 bytes, not for version 4 with 128 and 64",
         ),
         ("size", "its states have 8 bytes, not a multiple of 16 up to 768"),
         ("large", "its states have 1024 bytes"),
