@@ -383,7 +383,7 @@ def test_the_moves_of_a_decision_are_listed_and_their_lines_are_stepped_through(
         played = page.locator(".played code").inner_text()
         names = page.locator(".considered tbody th").all_inner_texts()
         assert page.locator(".considered tr.chosen").count() == (played in names)
-        lines = moves.locator(".link").all()
+        lines = moves.locator("td.line button").all()
         for line in lines[1:]:
             line.click()
             steps = page.locator(".line-steps .move")
