@@ -55,8 +55,8 @@ cdef inline void count(FeatureList* features, int player, int number, float valu
 
 # Return the index of the set of weights.
 ctypedef int (*set_of_f)(const void* rules) noexcept nogil
-# List the marks of each of `n` legal actions, from facts that the player to act sees. Wide marks, if any, come after the
-# others: they take time, and serve where few actions are weighed.
+# List the marks of each of `n` legal actions, from facts that the player to act sees. Wide marks, if any, come after
+# the others: they take time, and serve where few actions are weighed.
 ctypedef void (*mark_f)(const void* rules, const void* state, const action_t* actions, int n, bint wide,
                         MarkedActions* options) noexcept nogil
 # Return the row of the weights of the features.

@@ -103,7 +103,7 @@ cdef inline int length_of(const State* state) noexcept nogil:
 
 cdef inline int dangers(const Rules* rules, const State* state, const Summary* summary,
                         const uint32_t* shown) noexcept nogil:
-    """Return the dangers that a rival may still keep hidden: 1 a Soldier, plus 2 an Archer, plus 4 a killer of any card."""
+    """Return the dangers that a rival may still hide: 1 a Soldier, plus 2 an Archer, plus 4 a killer of any card."""
     cdef uint32_t gone = 0xFFFFFFFF
     cdef uint32_t kinds, roles
     cdef int player
