@@ -310,7 +310,7 @@ def derived_faults(parts: Parts, shape: TableShape) -> list[Fault]:
     secrets = [parts.secrets_of(p) for p in shape.seats]
     selected = [p for p, own in enumerate(secrets) if (p in table.selected if own is None else own.selected)]
     hand_sizes, deck_sizes = _hand_and_deck_sizes(table, selected, shape)
-    if table.hand_sizes == _hand_and_deck_sizes(table, table.selected, shape)[0]:
+    if hand_sizes != table.hand_sizes == _hand_and_deck_sizes(table, table.selected, shape)[0]:
         hand_sizes = table.hand_sizes  # the fault of `selected` explains those
     return [
         Fault(f"table.{field}", listed(stated), f"contradicts the other fields: {listed(derived)}", NoWorldError)

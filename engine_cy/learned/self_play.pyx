@@ -2,12 +2,12 @@
 """Self-play of a policy, from which the weights are learned."""
 from libc.stdint cimport int32_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy
 
 from engine_cy.game_api cimport CHANCE, MAX_ACTIONS, MAX_PLAYERS, GAME_OVER, STATE_WORDS, action_t
 from engine_cy.learned.evaluation cimport evaluate_state
 from engine_cy.learned.feature_api cimport STAGES_MAX, Feature, FeatureApi, FeatureList, MarkedActions, Policy
 from engine_cy.learned.policy cimport choose_action, prefer
+from engine_cy.support.buffer cimport Buffer, bytes_of, extend
 from engine_cy.support.rng cimport below, next_bits, rng_t, seed_rng
 from engine_cy.support.softmax cimport soften
 from engine_cy.values cimport Game, Position
@@ -42,29 +42,6 @@ def features_of(Position position):
         entry = &features.entries[i]
         seats[entry.player][entry.number] += entry.value
     return api.row_of(position.game.rules, position.state), tuple([tuple(seat) for seat in seats])
-
-
-cdef struct Buffer:
-    char* data
-    size_t size
-    size_t room
-
-
-cdef inline bint extend(Buffer* buffer, const void* data, size_t size) noexcept nogil:
-    """Append to a buffer; return whether there was memory for it."""
-    cdef size_t room = buffer.room
-    cdef char* grown
-
-    if buffer.size + size > room:
-        room = 2 * (buffer.size + size) + 4096
-        grown = <char*>realloc(buffer.data, room)
-        if grown == NULL:
-            return False
-        buffer.data = grown
-        buffer.room = room
-    memcpy(buffer.data + buffer.size, data, size)
-    buffer.size += size
-    return True
 
 
 cdef class PositionList:
@@ -109,25 +86,25 @@ cdef class PositionList:
         for i in range(features.n):
             entry = &features.entries[i]
             self.sums[entry.player * self.api.n_features + entry.number] += entry.value
-        self.extend(&self.rows, &row, sizeof(row))
+        self.write(&self.rows, &row, sizeof(row))
         for player in range(self.game.n_players):
             size = 0
             for i in range(features.n):
                 entry = &features.entries[i]
                 value = &self.sums[player * self.api.n_features + entry.number]
                 if entry.player == player and value[0] != 0:
-                    self.extend(&self.numbers, &entry.number, sizeof(entry.number))
-                    self.extend(&self.values, value, sizeof(value[0]))
+                    self.write(&self.numbers, &entry.number, sizeof(entry.number))
+                    self.write(&self.values, value, sizeof(value[0]))
                     value[0] = 0
                     size += 1
-            self.extend(&self.sizes, &size, sizeof(size))
+            self.write(&self.sizes, &size, sizeof(size))
 
-    cdef void extend(self, Buffer* buffer, const void* data, size_t size) noexcept nogil:
+    cdef void write(self, Buffer* buffer, const void* data, size_t size) noexcept nogil:
         if not extend(buffer, data, size):
             self.out_of_memory = True
 
     cdef void append_payoffs(self, const double* per_seat) noexcept nogil:
-        self.extend(&self.payoffs, per_seat, self.game.n_players * sizeof(double))
+        self.write(&self.payoffs, per_seat, self.game.n_players * sizeof(double))
 
     def add(self, Position position, payoffs):
         """Add a position with the payoffs to learn, such as those of the end of its game."""
@@ -155,10 +132,6 @@ cdef class PositionList:
             bytes_of(&self.rows), bytes_of(&self.sizes), bytes_of(&self.numbers), bytes_of(&self.values),
             bytes_of(&self.payoffs),
         )
-
-
-cdef bytes bytes_of(const Buffer* buffer):
-    return buffer.data[:buffer.size] if buffer.size else b""
 
 
 cdef inline action_t choose_at_random(const FeatureApi* api, const void* rules, const void* state,

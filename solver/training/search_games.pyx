@@ -12,6 +12,7 @@ from engine_cy.game_api cimport (
     CHANCE, DECISION_UNFINISHED, GAME_OVER, MAX_ACTIONS, MAX_PLAYERS, SPECTATOR, STATE_WORDS, ActionEvidence, GameApi,
     Knowledge, action_t,
 )
+from engine_cy.support.buffer cimport Buffer, bytes_of, extend
 from engine_cy.support.rng cimport below, below64, next_bits, rng_t, seed_rng
 from engine_cy.values cimport Game, View
 from solver.beliefs cimport Belief
@@ -131,9 +132,7 @@ cdef class SearchGames:
     cdef int seats[MAX_PLAYERS]         # the member of the population in each seat
     cdef Ranked* ranked
     cdef int ranked_room
-    cdef char* out
-    cdef size_t n_out
-    cdef size_t room_out
+    cdef Buffer out
     cdef bint out_of_memory
 
     def __cinit__(self, Game game, uint64_t seed, list population, list weights=None):
@@ -174,20 +173,20 @@ cdef class SearchGames:
 
     def __dealloc__(self):
         free(self.ranked)
-        free(self.out)
+        free(self.out.data)
 
     def play(self, uint64_t begin, uint64_t end):
         """Return the games from number `begin` to `end` - 1, as bytes; solver/training/games.py reads them."""
         cdef uint64_t number
 
-        self.n_out = 0
+        self.out.size = 0
         self.out_of_memory = False
         with nogil:
             for number in range(begin, end):
                 self.play_game(number)
         if self.out_of_memory:
             raise MemoryError
-        return self.out[:self.n_out]
+        return bytes_of(&self.out)
 
     cdef void play_game(self, uint64_t number) noexcept nogil:
         cdef action_t steps[3]
@@ -212,7 +211,7 @@ cdef class SearchGames:
             header[1 + i] = <uint8_t>self.seats[i]
         self.write(&number, 8)
         self.write(header, 1 + n)
-        size_at = self.n_out
+        size_at = self.out.size
         self.write(&n_entries, 2)
         while True:
             player = self.api.to_act(self.game.rules, self.state)
@@ -227,7 +226,7 @@ cdef class SearchGames:
             n_entries += 1
         if self.out_of_memory:
             return
-        memcpy(self.out + size_at, &n_entries, 2)
+        memcpy(self.out.data + size_at, &n_entries, 2)
         self.api.payoffs(self.game.rules, self.state, payoffs)
         self.api.scores(self.game.rules, self.state, scores)
         self.write(payoffs, n * sizeof(double))
@@ -421,19 +420,8 @@ cdef class SearchGames:
     # --- writing ---
 
     cdef void write(self, const void* data, size_t size) noexcept nogil:
-        cdef size_t room = self.room_out
-        cdef char* out
-
-        if self.n_out + size > room:
-            room = 2 * (self.n_out + size) + 65536
-            out = <char*>realloc(self.out, room)
-            if out == NULL:
-                self.out_of_memory = True
-                return
-            self.out = out
-            self.room_out = room
-        memcpy(self.out + self.n_out, data, size)
-        self.n_out += size
+        if not extend(&self.out, data, size):
+            self.out_of_memory = True
 
     cdef void write_entry(self, int what, int seat, int n_options, int pick) noexcept nogil:
         cdef int16_t numbers[4]
