@@ -82,7 +82,8 @@ def game_of_seed_7(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Play several games at once; return the record of the one that the other tests play, too."""
     folder = tmp_path_factory.mktemp("records")
     flags = ("--seed", "6", "--tables", "3", "--iterations", str(ITERATIONS), "--records", str(folder))
-    with counted_server() as counted:
+    # A thread for each table and one for the analysis: none is refused because the others are busy.
+    with counted_server("--threads", "4", "--reserved", "0") as counted:
         result = run(TABLES, counted.running.address, *flags)
         assert result.returncode == 0, result.stderr
         assert counted.ended_analyses() == (0, 1)

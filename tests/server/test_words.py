@@ -51,6 +51,7 @@ OWN_CARDS = {
         {"value": 9, "name": "Pickpocket", "when": "immediate", "effect": "rob_neighbour", "amount": 1},
         *({"value": value, "name": "", "when": "never", "effect": "none"} for value in range(1, 9)),
     ],
+    "rewards": {"port": []},
     "rounds": 2,
     "hand_size": 4,
 }
@@ -173,6 +174,7 @@ def tell_rules(game: Game, language: str) -> None:
     assert all(switch["meaning"] for switch in adapter.describe_switches(language))
     assert all(switch.meanings.fr for switch in adapter.switches())
     assert all(adapter.edition_names(edition).de for edition in editions_of(game.id))
+    assert all(getattr(location.meaning, language) for location in adapter.locations(game))
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
