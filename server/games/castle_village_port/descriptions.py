@@ -149,10 +149,14 @@ def tables(description: Mapping[str, Any], language: str = DEFAULT) -> Iterator[
     columns = (value, common.say("card"), others, common.say("acts"), common.say("and_then"))
     yield RulesTable(columns, rows, right=(value,))
     rewards = description["rewards"]
-    ranks = range(1, 1 + max(map(len, rewards.values())))
+    most = max(map(len, rewards.values()))
     yield RulesTable(
-        (words.say("location"), *(f"{rank}." for rank in ranks)),
-        [(words.say(f"row.{location}"), *entries) for location, entries in rewards.items()],
+        (words.say("location"), *(f"{rank}." for rank in range(1, 1 + most))),
+        # The last columns of a location that rewards fewer ranks than another stay empty.
+        [
+            (words.say(f"row.{location}"), *entries, *[""] * (most - len(entries)))
+            for location, entries in rewards.items()
+        ],
         heading=words.say("rewards"),
     )
 
