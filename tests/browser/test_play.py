@@ -343,7 +343,7 @@ def test_a_failed_call_is_told_and_the_choice_can_be_made_again(open_page: Open)
     page = open_page("#/play")
     set_up(page)
     wait_for_turn(page)
-    page.route("**/Act", lambda route: route.abort())
+    page.route("**/Act", lambda route: route.fulfill(status=500, json={"code": "internal", "message": "a fault"}))
     for _ in range(2):
         page.locator(".hand .open").first.click()
         page.locator("button.gap").first.click()

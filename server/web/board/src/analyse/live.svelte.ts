@@ -3,8 +3,9 @@
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { refusalOf, solver, type Refusal } from "../api";
+import { CallError, UNREACHABLE } from "../connect";
 import { Seat } from "../../generated/eminence/v1/seat_pb";
-import { AnalyzeRequestSchema, Belief, Model, type Suggestion } from "../../generated/eminence/v1/solver_pb";
+import { AnalyzeRequestSchema, Belief, Model, StopReason, type Suggestion } from "../../generated/eminence/v1/solver_pb";
 import type { SeatIndex } from "../table/drawing";
 import type { View } from "../../generated/eminence/v1/view_pb";
 
@@ -113,9 +114,12 @@ export class Live {
       }
     } catch (error) {
       if (this.#stop !== stop) return;
+      if (CallError.from(error).code === UNREACHABLE) return void this.#run(view); // it waits until the server is back
       this.refusal = refusalOf(error);
       this.suggestion = null;
     }
-    if (this.#stop === stop) this.stop();
+    if (this.#stop !== stop) return;
+    if (this.suggestion?.stopReason === StopReason.SHUTDOWN) void this.#run(view);
+    else this.stop();
   }
 }

@@ -13,6 +13,28 @@ export const de: Words = {
   themes: { auto: "wie das System", light: "hell", dark: "dunkel" },
   notAffiliated: "Eminence steht in keiner Verbindung zu den Verlagen dieser Spiele.",
 
+  calling: {
+    delayed: { busy: "Der Server ist beschäftigt.", unreachable: "Der Server antwortet nicht." },
+    againIn: (seconds) => `Neuer Versuch in ${seconds} s`,
+    again: "Neuer Versuch …",
+    tryNow: "Jetzt versuchen",
+    refused: {
+      unreachable: "Die Verbindung zum Server ist abgebrochen.",
+      deadline_exceeded: "Der Server hat nicht rechtzeitig geantwortet.",
+      UNAVAILABLE: "Der Server startet oder hält gerade an.",
+      OVERLOADED: "Der Server hat zu viel zu tun.",
+      QUOTA_EXHAUSTED: "Sie haben verbraucht, was der Server einer Person gewährt.",
+      UNAUTHENTICATED: "Der Server antwortet nur mit einem Token.",
+    },
+    retryIn: (seconds) => `Versuchen Sie es in ${seconds} s noch einmal.`,
+    token: "Token des Servers",
+    tokenMeaning: "Der Server antwortet nur mit einem Token. Fragen Sie, wer ihn betreibt. Dieser Tab behält es, bis er geschlossen wird.",
+    tokenWrong: "Der Server kennt dieses Token nicht.",
+    useToken: "Token verwenden",
+    notNow: "Nicht jetzt",
+    changeToken: "Anderes Token eingeben",
+  },
+
   playing,
   reviewing,
   editing,
@@ -118,7 +140,6 @@ export const de: Words = {
   stop: "Anhalten",
   more: "Länger denken",
   best: "Bester Zug",
-  waiting: "Der Server startet oder ist beschäftigt; neuer Versuch.",
   thinking: (iterations, seconds) => `${iterations} Iterationen in ${seconds} s`,
   ended: {
     1: "alle Iterationen getan",

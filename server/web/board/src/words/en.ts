@@ -14,6 +14,28 @@ export const en = {
   themes: { auto: "as the system", light: "light", dark: "dark" },
   notAffiliated: "Eminence is not affiliated with the publishers of these games.",
 
+  calling: {
+    delayed: { busy: "The server is busy.", unreachable: "The server does not answer." },
+    againIn: (seconds: number) => `Again in ${seconds} s`,
+    again: "Trying again…",
+    tryNow: "Try now",
+    refused: {
+      unreachable: "The connection to the server broke.",
+      deadline_exceeded: "The server did not answer in time.",
+      UNAVAILABLE: "The server is starting or stopping.",
+      OVERLOADED: "The server has too much to do.",
+      QUOTA_EXHAUSTED: "You have used up what the server grants to one caller.",
+      UNAUTHENTICATED: "The server answers only with a token.",
+    } as Record<string, string>,
+    retryIn: (seconds: number) => `Try again in ${seconds} s.`,
+    token: "Token of the server",
+    tokenMeaning: "The server answers only with a token. Ask the people who run it. This tab keeps it until you close it.",
+    tokenWrong: "The server does not know this token.",
+    useToken: "Use the token",
+    notNow: "Not now",
+    changeToken: "Enter another token",
+  },
+
   playing,
   reviewing,
   editing,
@@ -119,7 +141,6 @@ export const en = {
   stop: "Stop",
   more: "Think longer",
   best: "Best move",
-  waiting: "The server is starting or busy; trying again.",
   thinking: (iterations: string, seconds: string) => `${iterations} iterations in ${seconds} s`,
   ended: {
     1: "all iterations done",

@@ -13,6 +13,28 @@ export const fr: Words = {
   themes: { auto: "comme le système", light: "clair", dark: "sombre" },
   notAffiliated: "Eminence n'est pas lié aux éditeurs de ces jeux.",
 
+  calling: {
+    delayed: { busy: "Le serveur est occupé.", unreachable: "Le serveur ne répond pas." },
+    againIn: (seconds) => `Nouvel essai dans ${seconds} s`,
+    again: "Nouvel essai…",
+    tryNow: "Essayer maintenant",
+    refused: {
+      unreachable: "La connexion au serveur est rompue.",
+      deadline_exceeded: "Le serveur n’a pas répondu à temps.",
+      UNAVAILABLE: "Le serveur démarre ou s’arrête.",
+      OVERLOADED: "Le serveur a trop à faire.",
+      QUOTA_EXHAUSTED: "Vous avez épuisé ce que le serveur accorde à une personne.",
+      UNAUTHENTICATED: "Le serveur ne répond qu’avec un jeton.",
+    },
+    retryIn: (seconds) => `Réessayez dans ${seconds} s.`,
+    token: "Jeton du serveur",
+    tokenMeaning: "Le serveur ne répond qu’avec un jeton. Demandez-le à qui l’exploite. Cet onglet le garde jusqu’à sa fermeture.",
+    tokenWrong: "Le serveur ne connaît pas ce jeton.",
+    useToken: "Utiliser le jeton",
+    notNow: "Pas maintenant",
+    changeToken: "Saisir un autre jeton",
+  },
+
   playing,
   reviewing,
   editing,
@@ -118,7 +140,6 @@ export const fr: Words = {
   stop: "Arrêter",
   more: "Réfléchir encore",
   best: "Meilleur coup",
-  waiting: "Le serveur démarre ou est occupé ; nouvel essai.",
   thinking: (iterations, seconds) => `${iterations} itérations en ${seconds} s`,
   ended: {
     1: "toutes les itérations faites",
