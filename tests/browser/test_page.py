@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from process import Server
+
+from benchmarks import web
 
 Open = Any
 Opened = Callable[..., AbstractContextManager[Any]]
@@ -54,6 +56,54 @@ def test_a_page_that_breaks_its_policy_is_found(script: str, failure: str, opene
 
     with pytest.raises(AssertionError, match=failure):
         break_it()
+
+
+def test_little_is_loaded_before_the_first_use(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page loads at most 100 kB after gzip, and nothing of the languages that it does not show."""
+    monkeypatch.setattr(web, "chromium", lambda: nullcontext(browser))
+    value, loaded = web.measure_first(web.FULL)["first_kb"]
+    assert web.GOALS["first_kb"].verdict(value.value) != "MISSED"
+    for sizes in loaded.values():
+        assert len(sizes) > 5
+        assert [path[8:10] for path in sizes if web.LANGUAGE.match(path)] == ["de"]
+
+
+def test_a_language_is_loaded_when_it_is_chosen(open_page: Open) -> None:
+    page = open_page()
+    page.get_by_label("Language").select_option("fr")
+    page.get_by_role("link", name="Analyser").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "fr"
+    page.reload()
+    page.get_by_role("link", name="Analyser").wait_for()
+
+
+REVIEW = "**/assets/Review-*.js"
+
+
+def test_a_part_that_does_not_arrive_is_loaded_once_the_server_is_back(open_page: Open) -> None:
+    page = open_page("#/play")
+    page.locator(".sitters").wait_for()
+    page.route(REVIEW, lambda route: route.abort())
+    page.route("**/GetServer", lambda route: route.abort())
+    page.get_by_role("link", name="Review").click()
+    page.get_by_text("The server does not answer.").wait_for()
+    page.unroute(REVIEW)
+    page.unroute("**/GetServer")
+    page.locator("main textarea").first.wait_for()
+
+
+def test_a_page_whose_server_was_updated_is_loaded_anew_but_once(open_page: Open) -> None:
+    page = open_page("#/play")
+    page.locator(".sitters").wait_for()
+    documents: list[Any] = []
+    page.on("domcontentloaded", lambda page: documents.append(page))
+    page.route(REVIEW, lambda route: route.fulfill(status=404))
+    page.get_by_role("link", name="Review").click()
+    page.locator("main .complaint").wait_for()
+    assert len(documents) == 1
+    page.unroute(REVIEW)
+    page.reload()
+    page.locator("main textarea").first.wait_for()
 
 
 @pytest.mark.slow

@@ -670,12 +670,6 @@ def test_files_are_sent_packed_to_clients_that_accept_it(running: Server) -> Non
     assert len(packed.body) < len(plain.body)
 
 
-def test_the_bundle_is_light() -> None:
-    """All files of the page have at most 120 kB after gzip; the start of the page loads them all but the licenses."""
-    sizes = {path: len(file.packed) for path, file in read_files().items() if path != "/"}
-    assert sum(sizes.values()) <= 120_000, sizes
-
-
 def test_the_page_asks_no_other_host() -> None:
     """Find no address in the bundle but those of XML name spaces and of Svelte's explanations of errors."""
     for path, file in read_files().items():

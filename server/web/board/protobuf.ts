@@ -3,7 +3,8 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { FieldDescriptorProto_Label as Label, FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
-import { FileDescriptorProtoSchema, type DescriptorProto, type FieldDescriptorProto } from "@bufbuild/protobuf/wkt";
+import { FileDescriptorProtoSchema, type DescriptorProto, type EnumDescriptorProto } from "@bufbuild/protobuf/wkt";
+import { type FieldDescriptorProto } from "@bufbuild/protobuf/wkt";
 import type { Plugin } from "vite";
 
 const RUNTIME = new URL("src/protobuf.ts", import.meta.url).pathname;
@@ -19,42 +20,48 @@ export const smallProtobuf: Plugin = {
   },
 };
 
-/** Return the part of an encoded file that src/protobuf.ts needs. */
+/** Return the part of an encoded file that src/protobuf.ts needs, in lines that `fileDesc` reads there. */
 function literal(encoded: string): string {
   const file = fromBinary(FileDescriptorProtoSchema, base64Decode(encoded));
-  const services = file.service.map(({ name, method }) => ({
-    name,
-    methods: method.map(({ name, inputType, outputType, serverStreaming }) => ({
-      name,
-      input: inputType.slice(1),
-      output: outputType.slice(1),
-      ...(serverStreaming ? { isStream: true } : {}),
-    })),
-  }));
-  const enums = file.enumType.map(({ name, value }) => ({
-    name,
-    values: value.map(({ name, number }) => ({ name, number })),
-  }));
-  return JSON.stringify({ package: file.package, messages: file.messageType.map(messageOf), enums, services });
+  const scope = `.${file.package}.`;
+  const named = (type: string) => (type.startsWith(scope) ? type.slice(scope.length) : type);
+  const lines = [
+    file.package,
+    ...file.messageType.flatMap((message) => messageLines(message, named)),
+    ...file.enumType.map(enumLine),
+    ...file.service.map(({ name, method }) => {
+      const methods = method.map(
+        ({ name, inputType, outputType, serverStreaming }) =>
+          `${name}:${named(inputType)}:${named(outputType)}${serverStreaming ? "*" : ""}`,
+      );
+      return ["service", name, ...methods].join(" ");
+    }),
+  ];
+  return JSON.stringify(lines.join("\n"));
 }
 
-function messageOf({ name, field, oneofDecl, nestedType, enumType, options }: DescriptorProto): object {
+function messageLines(message: DescriptorProto, named: (type: string) => string, outer = ""): string[] {
+  const { name, field, oneofDecl, nestedType, enumType, options } = message;
   if (enumType.length > 0) throw new Error(`src/protobuf.ts cannot read an enum in ${name}`);
   if (options?.mapEntry) throw new Error(`src/protobuf.ts cannot read the map ${name}`);
-  const fields = field.map((each) => fieldOf(each, oneofDecl.map(({ name }) => name)));
-  return { name, fields, ...(nestedType.length > 0 ? { messages: nestedType.map(messageOf) } : {}) };
+  const fields = field.map((each) => fieldWord(each, oneofDecl.map(({ name }) => name), named));
+  const line = ["message", outer + name, ...fields].join(" ");
+  return [line, ...nestedType.flatMap((nested) => messageLines(nested, named, `${outer}${name}.`))];
 }
 
-function fieldOf(field: FieldDescriptorProto, oneofs: string[]): object {
+function fieldWord(field: FieldDescriptorProto, oneofs: string[], named: (type: string) => string): string {
   const { name, type, typeName, label, proto3Optional, oneofIndex } = field;
   if (type === Type.BYTES || type === Type.GROUP) throw new Error(`src/protobuf.ts cannot read the type of ${name}`);
   const isMember = Object.hasOwn(field, "oneofIndex") && !proto3Optional;
-  return {
-    name,
-    type,
-    ...(typeName === "" ? {} : { typeName: typeName.slice(1) }),
-    ...(label === Label.REPEATED ? { isList: true } : {}),
-    ...(proto3Optional ? { isOptional: true } : {}),
-    ...(isMember ? { oneof: oneofs[oneofIndex] } : {}),
-  };
+  const kind = typeName === "" ? type : named(typeName) + (type === Type.ENUM ? "!" : "");
+  const list = label === Label.REPEATED ? "*" : "";
+  return `${name}:${kind}${list}${proto3Optional ? "?" : ""}${isMember ? `|${oneofs[oneofIndex]}` : ""}`;
+}
+
+function enumLine({ name, value }: EnumDescriptorProto): string {
+  const prefix = value[0]!.name.replace(/UNSPECIFIED$/, "");
+  for (const [at, { name, number }] of value.entries()) {
+    if (number !== at || !name.startsWith(prefix)) throw new Error(`src/protobuf.ts cannot read the value ${name}`);
+  }
+  return ["enum", name, prefix, ...value.map(({ name }) => name.slice(prefix.length))].join(" ");
 }

@@ -33,6 +33,7 @@ export default defineConfig({
     outDir: "../static",
     emptyOutDir: true,
     modulePreload: { polyfill: false },
+    cssCodeSplit: false, // one file, in one order
     assetsInlineLimit: 0, // data: addresses are blocked by the page's policy
     license: { fileName: "licenses.md" },
     rolldownOptions: { checks: { bundlerTimings: false } }, // else a busy machine has warnings

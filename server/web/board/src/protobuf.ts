@@ -6,32 +6,9 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 
 // --- descriptors ---
 
-/** A field, as the build writes it. The numbers of types are those of FieldDescriptorProto. */
-interface FieldLiteral {
-  name: string;
-  type: number;
-  typeName?: string;
-  isList?: boolean;
-  isOptional?: boolean;
-  oneof?: string;
-}
-
-interface MessageLiteral {
-  name: string;
-  fields: FieldLiteral[];
-  messages?: MessageLiteral[];
-}
-
 interface EnumValue {
   name: string;
   number: number;
-}
-
-interface FileLiteral {
-  package: string;
-  messages: MessageLiteral[];
-  enums: { name: string; values: EnumValue[] }[];
-  services: { name: string; methods: { name: string; input: string; output: string; isStream?: boolean }[] }[];
 }
 
 class Enum {
@@ -41,13 +18,16 @@ class Enum {
   readonly value: Record<number, EnumValue>;
   readonly sharedPrefix: string;
 
-  constructor(scope: string, { name, values }: { name: string; values: EnumValue[] }) {
-    this.typeName = `${scope}.${name}`;
-    this.values = values;
-    this.value = Object.fromEntries(values.map((value) => [value.number, value]));
+  constructor(scope: string, name: string, names: string[]) {
+    this.typeName = scope + name;
+    this.values = names.map((name, number) => ({ name, number }));
+    this.value = Object.fromEntries(this.values.map((value) => [value.number, value]));
     this.sharedPrefix = `${name.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()}_`;
   }
 }
+
+/** A field in the words of the build: "hand:Card*|cards" is a list of messages and a member of the group "cards". */
+const FIELD = /^(\w+):([\w.]+)(!?)(\*?)(\??)(?:\|(\w+))?$/;
 
 class Field {
   readonly name: string;
@@ -60,14 +40,16 @@ class Field {
   readonly oneof: string | undefined;
   readonly #typeName: string;
 
-  constructor({ name, type, typeName = "", isList = false, isOptional = false, oneof }: FieldLiteral) {
+  constructor(scope: string, word: string) {
+    const [, name = "", kind = "", isEnum, isList, isOptional, oneof] = FIELD.exec(word)!;
+    const isScalar = /^\d+$/.test(kind);
     this.name = name;
     this.localName = this.jsonName = camelCase(name);
-    this.type = type;
-    this.isList = isList;
-    this.isOptional = isOptional;
+    this.type = isScalar ? Number(kind) : isEnum ? ENUM : MESSAGE;
+    this.isList = isList !== "";
+    this.isOptional = isOptional !== "";
     this.oneof = oneof === undefined ? undefined : camelCase(oneof);
-    this.#typeName = typeName;
+    this.#typeName = absolute(scope, kind);
   }
 
   get fieldKind(): string {
@@ -86,12 +68,11 @@ class Field {
 class Message {
   readonly typeName: string;
   readonly fields: Field[];
-  readonly messages: Message[];
+  readonly messages: Message[] = [];
 
-  constructor(scope: string, { name, fields, messages: nested = [] }: MessageLiteral) {
-    this.typeName = `${scope}.${name}`;
-    this.fields = fields.map((field) => new Field(field));
-    this.messages = nested.map((each) => new Message(this.typeName, each));
+  constructor(scope: string, name: string, fields: string[]) {
+    this.typeName = scope + name;
+    this.fields = fields.map((word) => new Field(scope, word));
     messages.set(this.typeName, this);
   }
 }
@@ -129,25 +110,37 @@ const camelCase = (name: string): string => name.replace(/_(\w)/g, (_, letter: s
 
 // The generated modules call these functions.
 
-export function fileDesc(file: FileLiteral): File {
-  const scope = file.package;
-  const serviceOf = ({ name, methods }: FileLiteral["services"][number]): Service => {
-    const entries = methods.map(({ name, input, output, isStream = false }): [string, Method] => [
-      name[0]!.toLowerCase() + name.slice(1),
-      {
-        name,
-        methodKind: isStream ? "server_streaming" : "unary",
-        input: messages.get(input)!,
-        output: messages.get(output)!,
-      },
-    ]);
-    return { typeName: `${scope}.${name}`, method: Object.fromEntries(entries) };
-  };
-  const ownEnums = file.enums.map((each) => new Enum(scope, each));
-  for (const each of ownEnums) enums.set(each.typeName, each);
-  const ownMessages = file.messages.map((each) => new Message(scope, each));
-  return { messages: ownMessages, enums: ownEnums, services: file.services.map(serviceOf) };
+/** Read a file in the lines of the build (../protobuf.ts). A type of another package begins with a dot. */
+export function fileDesc(text: string): File {
+  const [scopeName, ...lines] = text.split("\n");
+  const scope = `${scopeName}.`;
+  const file: File = { messages: [], enums: [], services: [] };
+  for (const line of lines) {
+    const [what, name = "", ...words] = line.split(" ");
+    if (what === "message") {
+      const message = new Message(scope, name, words);
+      const outer = messages.get(scope + name.replace(/\.?\w+$/, ""));
+      (outer ?? file).messages.push(message);
+    } else if (what === "enum") {
+      const [prefix = "", ...names] = words;
+      const values = new Enum(scope, name, names.map((each) => prefix + each));
+      enums.set(values.typeName, values);
+      file.enums.push(values);
+    } else {
+      file.services.push({ typeName: scope + name, method: Object.fromEntries(words.map((word) => methodOf(scope, word))) });
+    }
+  }
+  return file;
 }
+
+function methodOf(scope: string, word: string): [string, Method] {
+  const [, name = "", input = "", output = "", isStream] = /^(\w+):([\w.]+):([\w.]+)(\*?)$/.exec(word)!;
+  const methodKind = isStream ? "server_streaming" : "unary";
+  const [from, to] = [absolute(scope, input), absolute(scope, output)];
+  return [name[0]!.toLowerCase() + name.slice(1), { name, methodKind, input: messages.get(from)!, output: messages.get(to)! }];
+}
+
+const absolute = (scope: string, type: string): string => (type.startsWith(".") ? type.slice(1) : scope + type);
 
 export const messageDesc = (file: File, index: number, ...path: number[]): Message =>
   path.reduce((message, next) => message.messages[next]!, file.messages[index]!);
@@ -156,15 +149,9 @@ export const serviceDesc = (file: File, index: number): Service => file.services
 
 // --- well-known types ---
 
-const DURATION = new Message("google.protobuf", {
-  name: "Duration",
-  fields: [
-    { name: "seconds", type: 3 },
-    { name: "nanos", type: 5 },
-  ],
-});
+const DURATION = new Message("google.protobuf.", "Duration", ["seconds:3", "nanos:5"]);
 /** Messages of games that the page does not know: it keeps their JSON. */
-const ANY = new Message("google.protobuf", { name: "Any", fields: [] });
+const ANY = new Message("google.protobuf.", "Any", []);
 
 export const file_google_protobuf_any = null;
 export const file_google_protobuf_duration = null;

@@ -4,7 +4,6 @@ import { reviewing } from "../review/words/de";
 import type { Words } from "./en";
 
 export const de: Words = {
-  name: "Deutsch",
   analyse: "Analysieren",
   play: "Spielen",
   review: "Durchsehen",

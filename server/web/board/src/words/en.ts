@@ -5,7 +5,6 @@ import { playing } from "../play/words/en";
 import { reviewing } from "../review/words/en";
 
 export const en = {
-  name: "English",
   analyse: "Analyse",
   play: "Play",
   review: "Review",

@@ -4,7 +4,6 @@ import { reviewing } from "../review/words/fr";
 import type { Words } from "./en";
 
 export const fr: Words = {
-  name: "Français",
   analyse: "Analyser",
   play: "Jouer",
   review: "Revoir",
