@@ -12,12 +12,14 @@ import os
 import random
 import re
 import shutil
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -46,6 +48,8 @@ GOALS = {
     "pick_ms": Goal(100, 50),
     "edit_ms": Goal(350, 200),
     "idle_ms": Goal(300, 50),
+    "axe_faults": Goal(0, 0),
+    "twin_differences": Goal(0, 0),
     "grpc_cached": Goal(0.95, 1.0),
     "grpc_throughput": Goal(0.95, 1.0),
 }
@@ -64,6 +68,8 @@ MEANINGS = {
     "pick_ms": "from a click on a card to the frame that shows it picked, with a quarter of the speed; the longest",
     "edit_ms": "from the last edit of a position to its complaints or its new table on screen",
     "idle_ms": "from a closed tab, or a page that is left, to idle search threads; the slower of both",
+    "axe_faults": "serious and critical faults that axe-core finds, in all states, widths and themes; always the same",
+    "twin_differences": "answers to a seat that differ, of 5,000 pairs of tables of each game that look alike to it",
     "grpc_cached": "round trips per second of a gRPC client with cached answers: page open against page closed",
     "grpc_throughput": "answers per second of 8 gRPC clients: page open against page closed",
 }
@@ -71,6 +77,8 @@ NO_BROWSER = (
     "the suite `web` needs Chromium (Debian: apt-get install chromium; or CHROMIUM=/path/to/it) and Playwright "
     "(pip install playwright)"
 )
+# The states of the page, and pairs of tables, are those of the tests.
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -83,6 +91,7 @@ class Scale(NamedTuple):
     calls: int = 600  # of one client, per slice
     load_seconds: float = 0.7  # of many clients, per slice
     slices: int = 4  # of each side, per round
+    pairs: int = 5000  # of tables, of each game
 
 
 FULL = Scale()
@@ -90,7 +99,7 @@ FULL = Scale()
 
 def run(scale: Scale = FULL, only: Collection[str] = ()) -> Result:
     """Measure the figures in `only`, or all."""
-    if set(only) != {"bundle_kb"}:
+    if not only or set(only) - {"bundle_kb", "twin_differences"}:
         with chromium():
             pass  # end before anything is measured if it is missing
     return report.measure_figures(MEASURES, scale, only)
@@ -415,6 +424,36 @@ def measure_idle(scale: Scale) -> dict[str, Measured]:
     return {"idle_ms": (figure(taken[worst]), {"worst": worst, **taken})}
 
 
+# --- what is not timed --------------------------------------------------------------------------------------------
+
+
+def measure_axe(_: Scale) -> dict[str, Measured]:
+    """Bring a page into each of its states, with stored answers of the solver, and look for faults."""
+    from accessibility import MISSING, SCRIPT, serious_faults
+    from states import SIZES, STATES, THEMES, show, show_state
+
+    if not SCRIPT.exists():
+        raise SystemExit(MISSING)
+    faults = {}
+    with web_server("--caller-tables", "200") as server, chromium() as browser:
+        for state in STATES:
+            with window(browser) as page:
+                show_state(lambda path, page=page: page.goto(f"{server.web}/{path}") and page, state)
+                for (width, height), theme in itertools.product(SIZES, THEMES):
+                    show(page, width, height, theme)
+                    faults[f"{state} {width} {theme}"] = serious_faults(page)
+    n_faults = sum(map(len, faults.values()))
+    details = {"looked_at": len(faults), **{name: each for name, each in faults.items() if each}}
+    return {"axe_faults": (Figure(float(n_faults), 0.0), details)}
+
+
+def measure_twins(scale: Scale) -> dict[str, Measured]:
+    from twin_tables import TWIN_GAMES, twin_differences
+
+    differences = {game_id: twin_differences(game_id, scale.pairs) for game_id in TWIN_GAMES}
+    return {"twin_differences": (Figure(float(sum(differences.values())), 0.0), {"pairs": scale.pairs, **differences})}
+
+
 # --- gRPC beside the page ------------------------------------------------------------------------------------------
 
 
@@ -496,5 +535,7 @@ MEASURES: dict[tuple[str, ...], Callable[[Scale], dict[str, Measured]]] = {
     ("pick_ms",): measure_pick,
     ("edit_ms",): measure_edit,
     ("idle_ms",): measure_idle,
+    ("axe_faults",): measure_axe,
+    ("twin_differences",): measure_twins,
     ("grpc_cached", "grpc_throughput"): measure_grpc,
 }

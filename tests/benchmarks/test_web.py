@@ -11,6 +11,7 @@ from benchmarks import web
 from benchmarks.__main__ import main
 from benchmarks.report import Measured
 from benchmarks.web import GOALS, MEANINGS, Beside, Opening
+from server.tables.table import Sitter, Table
 from server.web.files import read_files
 
 GOOD = Opening(paint=400, largest=500, answer=900, shift=0.02, blocked=100)
@@ -87,6 +88,25 @@ def test_a_missing_browser_is_named_in_one_sentence(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     with pytest.raises(SystemExit, match="pip install playwright"):
         web.run(only=["pick_ms"])
+
+
+def test_pages_with_faults_and_twins_that_differ_miss_their_goals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show the truth to every seat."""
+    few = web.FULL._replace(pairs=30)
+    figure, counts = web.measure_twins(few)["twin_differences"]
+    assert (figure.value, counts["pairs"]) == (0, 30)
+    see = Table.see
+
+    def tell(table: Table, seat: int) -> Any:
+        seen = see(table, seat)
+        return seen._replace(sitters=[Sitter(str(table.record)), *seen.sitters[1:]])
+
+    monkeypatch.setattr(Table, "see", tell)
+    figure, counts = web.measure_twins(few)["twin_differences"]
+    assert GOALS["twin_differences"].verdict(figure.value) == "MISSED"
+    assert all(counts[game_id] > 0 for game_id in ("oriflamme", "oriflamme_prototype", "castle_village_port"))
+    assert GOALS["axe_faults"].verdict(0) != "MISSED"
+    assert GOALS["axe_faults"].verdict(1) == "MISSED"
 
 
 def test_an_unknown_figure_is_refused() -> None:

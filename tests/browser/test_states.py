@@ -5,22 +5,24 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from board import wait
-from states import STATES, show, show_state
+from process import Server
+from states import SIZES, STATES, THEMES, answer, reach, show, show_state
 from waiting import wait_until
 
 Open = Callable[..., Any]
+Opened = Callable[..., AbstractContextManager[Any]]
 Axe = Callable[[Any], list[str]]
-SIZES = [(360, 740), (768, 1024), (1440, 900)]
-THEMES = ("light", "dark")
 QUICK = "setup"
 # The states of which the tree for screen readers is kept: read it after each change.
 TREES = ("setup", "cover", "table", "end", "analysis", "faults", "review")
+RUNNING = "document.getAnimations().filter(each => each.playState === 'running').length"
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 # The parts that scroll sideways, and those that only people with a screen reader meet.
 SCROLLING = (
@@ -42,63 +44,88 @@ scrolling => [document.documentElement, ...document.querySelectorAll('body *')]
     && (each === document.documentElement || !['visible', 'clip'].includes(getComputedStyle(each).overflowX)))
   .map(each => `${each.tagName} ${each.className}`)
 """
-states = pytest.mark.parametrize(
-    "state", [pytest.param(name, marks=[] if name == QUICK else [pytest.mark.slow]) for name in STATES]
-)
 
 
-@states
-def test_a_state_is_for_everybody(state: str, open_page: Open, axe: Axe, pictures: Path) -> None:
-    """Find no serious fault by axe, and no sideways scroll, at any width and in any theme."""
-    page = show_state(open_page, state)
-    for width, height in SIZES:
-        for theme in THEMES:
-            show(page, width, height, theme)
-            assert axe(page) == [], (width, theme)
-            assert page.evaluate(SIDEWAYS, SCROLLING) == [], (width, theme)
-            page.screenshot(path=pictures / f"{state}-{width}-{theme}.png")
-    show(page, 320, 640, "light")
-    assert page.evaluate(SIDEWAYS, SCROLLING) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+def of_states(*names: str) -> pytest.MarkDecorator:
+    """Run a test on the page in each of these states. All tests of a state share its page, and leave it as it was."""
+    marked = [pytest.param(name, marks=[] if name == QUICK else [pytest.mark.slow]) for name in names]
+    return pytest.mark.parametrize("shown", marked, indirect=True)
 
 
-@states
-@pytest.mark.parametrize("language", ["de", "fr"])
-def test_no_word_is_cut_off_on_a_phone(state: str, language: str, open_page: Open, pictures: Path) -> None:
-    """The longest labels fit at 360 px."""
-    page = show_state(open_page, state)
-    page.get_by_label("Language").select_option(language)
-    wait(page, "language => document.documentElement.lang === language", language)
-    show(page, 360, 740, "light")
-    page.screenshot(path=pictures / f"{state}-360-{language}.png", full_page=True)
-    assert page.evaluate(CUT_OFF, SCROLLING) == []
-    assert page.evaluate(SIDEWAYS, SCROLLING) == []
-    assert "undefined" not in page.locator("body").inner_text()
+@pytest.fixture(scope="module")
+def shown(request: pytest.FixtureRequest, opened_page: Opened, served: Server) -> Iterator[Any]:
+    """Return a page in the state of the parameter."""
+    with opened_page(served.web) as page:
+        answer(page)
+        reach(page, request.param)
+        yield page
 
 
-@states
-def test_nothing_moves_for_people_who_want_no_motion(state: str, open_page: Open) -> None:
-    page = show_state(open_page, state, reduced_motion="reduce")
-    assert page.evaluate("document.getAnimations().filter(each => each.playState === 'running').length") == 0
-    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = !each.open })")
-    page.mouse.wheel(0, 300)
-    assert page.evaluate("document.getAnimations().filter(each => each.playState === 'running').length") == 0
+@pytest.fixture
+def state(request: pytest.FixtureRequest) -> str:
+    """Return the name of the state that is shown."""
+    name: str = request.node.callspec.params["shown"]
+    return name
 
 
-@pytest.mark.parametrize(
-    "state", [pytest.param(name, marks=[] if name == QUICK else [pytest.mark.slow]) for name in TREES]
-)
-def test_the_tree_for_screen_readers_is_the_one_that_was_read(state: str, open_page: Open) -> None:
+@of_states(*TREES)
+def test_the_tree_for_screen_readers_is_the_one_that_was_read(shown: Any, state: str) -> None:
     """With EMINENCE_WRITE_DOCS=1, write the trees anew: read their changes before you commit them."""
-    page = show_state(open_page, state)
-    show(page, 1440, 900, "light")
-    found = re.sub(r"http://\S+", "http://...", page.locator("body").aria_snapshot()) + "\n"
+    show(shown, 1440, 900, "light")
+    found = re.sub(r"http://\S+", "http://...", shown.locator("body").aria_snapshot()) + "\n"
     path = SNAPSHOTS / f"{state}.yaml"
     if os.environ.get("EMINENCE_WRITE_DOCS"):
         SNAPSHOTS.mkdir(exist_ok=True)
         path.write_text(found, "utf-8")
     kept = path.read_text("utf-8")
     assert found == kept, "\n".join(difflib.unified_diff(kept.splitlines(), found.splitlines(), lineterm=""))
+
+
+@of_states(*STATES)
+def test_a_state_is_for_everybody(shown: Any, state: str, axe: Axe, pictures: Path) -> None:
+    """Find no serious fault by axe, and no sideways scroll, at any width and in any theme."""
+    for width, height in SIZES:
+        for theme in THEMES:
+            show(shown, width, height, theme)
+            assert axe(shown) == [], (width, theme)
+            assert shown.evaluate(SIDEWAYS, SCROLLING) == [], (width, theme)
+            shown.screenshot(path=pictures / f"{state}-{width}-{theme}.png")
+    show(shown, 320, 640, "light")
+    assert shown.evaluate(SIDEWAYS, SCROLLING) == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+@of_states(*STATES)
+def test_no_word_is_cut_off_on_a_phone(shown: Any, state: str, pictures: Path) -> None:
+    """The longest labels fit at 360 px."""
+    show(shown, 360, 740, "light")
+    for language in ("de", "fr"):
+        with in_language(shown, language):
+            shown.screenshot(path=pictures / f"{state}-360-{language}.png", full_page=True)
+            assert shown.evaluate(CUT_OFF, SCROLLING) == []
+            assert shown.evaluate(SIDEWAYS, SCROLLING) == []
+            assert "undefined" not in shown.locator("body").inner_text()
+
+
+@contextmanager
+def in_language(page: Any, language: str) -> Iterator[None]:
+    select = page.locator("header select").first
+    for chosen in (language, "en"):
+        select.select_option(chosen)
+        wait(page, "language => document.documentElement.lang === language", chosen)
+        if chosen == language:
+            yield
+
+
+@of_states(*STATES)
+def test_nothing_moves_for_people_who_want_no_motion(shown: Any) -> None:
+    shown.emulate_media(reduced_motion="reduce")
+    assert shown.evaluate(RUNNING) == 0
+    for _ in range(2):
+        shown.evaluate("document.querySelectorAll('details').forEach(each => { each.open = !each.open })")
+        shown.mouse.wheel(0, 300)
+        assert shown.evaluate(RUNNING) == 0
+    shown.emulate_media(reduced_motion="no-preference")
 
 
 def test_the_form_of_a_position_is_one_row_on_a_wide_screen(open_page: Open) -> None:

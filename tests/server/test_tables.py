@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
-import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 from process import Server, refusal, server
-from tables import ALL_IDS, ALL_SPECS, mostly_slow
-from twins import others, record_of, twins
+from tables import mostly_slow
+from twin_tables import PERSON, SPECS, TWIN_GAMES, differences, pairs, seen_by, twin_differences
 from waiting import HANG_S
 from web import post_json
 
@@ -29,55 +27,21 @@ from server.client import Client
 from server.codec import records
 from server.codec.views import read_view
 from server.refusals import Refusal
-from server.services.table_steps import write_seen
 from server.tables.keeper import Keeper
 from server.tables.table import Sitter, Table, continued
 
 ROOT = Path(__file__).parents[2]
-PERSON, ENGINE = Sitter("Ann"), Sitter("", 1)
+ENGINE = Sitter("", 1)
 EN = view_pb2.GameSpec(game_id="oriflamme", players=3)
 CASTLE = view_pb2.GameSpec(game_id="castle_village_port", players=3)
 NOT_FOUND = ("NOT_FOUND", "NO_TABLE", "key")
 A, B, C = (seat_pb2.Seat.Value(f"SEAT_{letter}") for letter in "ABC")
-SPECS = dict(zip(ALL_IDS, ALL_SPECS, strict=True)) | {
-    "hidden_gold": ("castle_village_port", {"hidden_gold": True}, 3),
-    "two bards": (
-        "castle_village_port",
-        {
-            "cards": [{"value": v, "name": f"Bard {v}", "when": "end", "effect": "fetch"} for v in range(1, 16, 2)],
-            "hidden_gold": True,
-            "rounds": 2,
-        },
-        4,
-    ),
-}
 every_spec = pytest.mark.parametrize(
     "spec", mostly_slow(SPECS.values(), SPECS, ("en-2019-3p", "prototype-2p", "hidden_gold"))
 )
 
 
 # --- what a seat sees ------------------------------------------------------------------------------------------
-
-
-def seen_by(record: Record, seat: int, sitters: list[Sitter]) -> bytes:
-    """Return the message of a seat at a table that continues a record."""
-    return write_seen(continued(record, sitters, seed=7).see(seat)).SerializeToString(deterministic=True)
-
-
-def pairs(spec: Any, count: int, *, acting: bool) -> Iterator[tuple[Record, Record, int]]:
-    game = new_game(*spec)
-    for seed in range(count):
-        yield from ((pair.truth, pair.other, pair.seat) for pair in twins(game, seed, seed % 50, acting=acting))
-
-
-def differences(spec: Any, count: int, *, acting: bool = False) -> tuple[int, int]:
-    """Return the number of pairs that a seat cannot tell apart, and that of those whose messages differ."""
-    found = [
-        seen_by(truth, seat, people) != seen_by(other, seat, people)
-        for truth, other, seat in pairs(spec, count, acting=acting)
-        for people in [[PERSON] * truth.game.n_players]
-    ]
-    return len(found), sum(found)
 
 
 @every_spec
@@ -88,31 +52,10 @@ def test_a_seat_that_cannot_tell_two_tables_apart_gets_equal_bytes(spec: Any) ->
         assert n_different == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("game_id", ["oriflamme", "oriflamme_prototype", "castle_village_port"])
-def test_twin_tables_of_a_game_have_equal_bytes(game_id: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Compare EMINENCE_TWIN_TABLES pairs (default 60) of all editions and numbers of players of a game."""
-    specs = [spec for spec in SPECS.values() if spec[0] == game_id]
-    wanted = int(os.environ.get("EMINENCE_TWIN_TABLES", "60"))
-    n_pairs = n_different = 0
-    for record, other, seat in islice(chain.from_iterable(zip(*map(endless_pairs, specs), strict=True)), wanted):
-        people = [PERSON] * record.game.n_players
-        n_pairs += 1
-        n_different += seen_by(record, seat, people) != seen_by(other, seat, people)
-    with capsys.disabled():
-        print(f"\n{game_id}: {n_pairs} pairs of tables, {n_different} differ")
-    assert (n_pairs, n_different) == (wanted, 0)
-
-
-def endless_pairs(spec: Any) -> Iterator[tuple[Record, Record, int]]:
-    """Yield pairs without end, up to 8 of each game: the seat that looks is to act in every other one."""
-    game = new_game(*spec)
-    for seed in count():
-        truth = record_of(game, seed, seed % 50)
-        to_act = truth.end.to_act
-        if to_act is not None and to_act >= 0:
-            seat = (to_act + seed % 2) % game.n_players
-            yield from ((truth, other, seat) for other in islice(others(truth, seat, random.Random(seed)), 8))
+@pytest.mark.parametrize("game_id", TWIN_GAMES)
+def test_twin_tables_of_a_game_have_equal_bytes(game_id: str) -> None:
+    """`python -m benchmarks web --only twin_differences` compares 5,000 pairs of each game."""
+    assert twin_differences(game_id, 60) == 0
 
 
 def test_a_table_that_shows_the_truth_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:

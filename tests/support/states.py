@@ -178,6 +178,8 @@ def truth(page: Any) -> None:
 
 
 ANALYSE = "#/analyse"
+SIZES = [(360, 740), (768, 1024), (1440, 900)]
+THEMES = ("light", "dark")
 STATES = {
     "setup": State("#/play", begin),
     "cover": State("#/play", cover),
@@ -201,9 +203,14 @@ def show_state(open_page: Callable[..., Any], name: str, **settings: Any) -> Any
     """Open a page and bring it into a state, with stored answers of the solver."""
     page = open_page("", **settings)
     answer(page)
+    reach(page, name)
+    return page
+
+
+def reach(page: Any, name: str) -> None:
+    """Bring a page into a state."""
     page.evaluate("address => { location.hash = address }", STATES[name].address)
     STATES[name].reach(page)
-    return page
 
 
 def show(page: Any, width: int, height: int, theme: str) -> None:
