@@ -330,3 +330,26 @@ def test_the_card_that_acts_is_in_view_on_a_phone_that_is_turned(width: int, ope
         return box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 360
 
     wait_until(is_in_view)
+
+
+def test_a_comparison_grows_while_it_is_shown(open_page: Open) -> None:
+    page = open_page(link_to("oriflamme", VIEWS["oriflamme"]))
+    page.locator(".moves tbody tr").nth(1).wait_for()
+    page.keyboard.press("l")
+    for box in page.locator(".moves input[type=checkbox]").all()[:2]:
+        box.check()
+    page.evaluate("""() => {
+      window.worlds = new Set();
+      const note = () => {
+        const text = document.querySelector("section[aria-labelledby=compared] .effort")?.textContent;
+        if (text) worlds.add(text);
+      };
+      new MutationObserver(note).observe(document, {childList: true, subtree: true, characterData: true});
+    }""")
+    page.get_by_role("button", name="Compare in the same worlds").click()
+    page.get_by_role("button", name="Comparing").wait_for()
+    page.get_by_role("button", name="Compare in the same worlds").wait_for()
+    numbers = [int(re.sub(r"\D", "", text)) for text in page.evaluate("[...worlds]")]
+    assert len(numbers) > 2
+    assert numbers == sorted(numbers)
+    assert page.locator("section[aria-labelledby=compared] li").count() == 1

@@ -22,7 +22,7 @@ def program(web: str) -> str:
 
 def test_the_example_runs_in_a_page_of_the_server(open_page: Open, served: Server) -> None:
     page = open_page("icon.svg")
-    with page.expect_console_message() as message:
+    with page.expect_console_message(lambda message: message.type == "log") as message:
         page.evaluate(program(served.web))
     assert message.value.text == re.findall(r"// prints (.*)", EXAMPLE)[0]
 

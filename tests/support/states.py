@@ -46,11 +46,12 @@ def answer(page: Any) -> None:
         return lambda route: route.fulfill(body=body, content_type="application/json")
 
     def fulfil_stream(name: str) -> Callable[[Any], None]:
-        parts = [enveloped(json.dumps(part).encode()) for part in ANSWERS[name]]
+        answers = [ANSWERS["Compare"]] if name == "CompareStream" else ANSWERS[name]
+        parts = [enveloped(json.dumps(part).encode()) for part in answers]
         body = b"".join([*parts, b"\x02" + len(b"{}").to_bytes(4, "big") + b"{}"])
         return lambda route: route.fulfill(body=body, content_type="application/connect+json")
 
-    for name in ("Analyze", "Review"):
+    for name in ("Analyze", "CompareStream", "Review"):
         page.route(f"**/eminence.v1.SolverService/{name}", fulfil_stream(name))
     for name in ("Suggest", "Compare"):
         page.route(f"**/eminence.v1.SolverService/{name}", fulfil(name))

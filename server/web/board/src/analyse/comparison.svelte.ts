@@ -1,4 +1,4 @@
-// The comparison of pinned moves in the same worlds.
+// The comparison of pinned moves in the same worlds, which grows while it is shown.
 
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { Action, View } from "../../generated/eminence/v1/view_pb";
@@ -6,6 +6,7 @@ import type { Comparison as Answer } from "../../generated/eminence/v1/solver_pb
 import { refusalOf, solver, type Refusal } from "../api";
 
 const BUDGET_MS = 2_000;
+const INTERVAL_MS = 200;
 const GRACE_MS = 10_000;
 export const PINNED_MAX = 16; // as in the contract
 
@@ -38,9 +39,13 @@ export class Comparison {
     const stop = (this.#stop = new AbortController());
     this.isRunning = true;
     try {
-      const request = { view, actions: this.pinned, budget: { time: durationFromMs(BUDGET_MS) } };
-      const { comparison } = await solver.compare(request, { signal: stop.signal, timeoutMs: BUDGET_MS + GRACE_MS });
-      if (this.#stop === stop) this.answer = comparison ?? null;
+      const compare = { view, actions: this.pinned, budget: { time: durationFromMs(BUDGET_MS) } };
+      const request = { compare, interval: durationFromMs(INTERVAL_MS) };
+      const call = { signal: stop.signal, timeoutMs: BUDGET_MS + GRACE_MS };
+      for await (const { comparison } of solver.compareStream(request, call)) {
+        if (this.#stop !== stop) return;
+        this.answer = comparison ?? null;
+      }
     } catch (error) {
       if (this.#stop === stop) this.refusal = refusalOf(error);
     }
