@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
+from analysis import ITERATIONS, SEED, VIEWS, analysed, compact, link_to, with_effort
 from board import press_by_keyboard
 from process import Server
 from program import run
 from tables import random_game
 from waiting import HANG_S, wait_until
-from web import enveloped, envelopes
 
 from eminence.v1 import solver_pb2 as pb
 from eminence.v1 import solver_pb2_grpc
@@ -23,40 +21,6 @@ from server.codec import views
 
 Open = Callable[..., Any]
 LAID = "B1:Heir* >A1:Spy(2) C1:? | round 1 | first A"
-ITERATIONS, SEED = 3000, 11
-VIEWS = {
-    "oriflamme": "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 7 | seen by A",
-    "castle_village_port": "castle 15A | village 11B | port 2C | round 1 | turn 2 | seen by A",
-}
-
-
-def link_to(game_id: str, text: str, players: int = 3) -> str:
-    edition = new_game(game_id, None, players).ruleset.edition
-    return "#/analyse?" + urlencode({"game": game_id, "edition": edition, "players": players, "view": text})
-
-
-def with_effort(page: Any, iterations: int = ITERATIONS, seed: int = SEED) -> None:
-    """Give every live analysis of a page a fixed effort and seed instead of a time."""
-
-    def change(route: Any) -> None:
-        [(_, body)] = envelopes(route.request.post_data_buffer)
-        request = json.loads(body)
-        request["budget"] = {"iterations": str(iterations)}
-        request["options"] = {**request.get("options", {}), "seed": str(seed)}
-        route.continue_(post_data=enveloped(json.dumps(request).encode()))
-
-    page.route("**/Analyze", change)
-
-
-def analysed(page: Any, address: str) -> Any:
-    """Open a position, and wait until its analysis has done all iterations."""
-    page.evaluate("address => { location.hash = address }", address)
-    page.get_by_text("all iterations done").wait_for()
-    return page
-
-
-def compact(text: str) -> str:
-    return " ".join(text.split())
 
 
 @pytest.mark.parametrize("game_id", VIEWS)
@@ -294,7 +258,7 @@ def test_other_moves_have_no_arrow(open_page: Open) -> None:
 
 @pytest.mark.parametrize("width", [360, 1440])
 def test_the_line_of_every_candidate_can_be_stepped_through(width: int, open_page: Open) -> None:
-    page = open_page("#/analyse", viewport={"width": width, "height": 800})
+    page = open_page("#/play", viewport={"width": width, "height": 800})
     with_effort(page)
     analysed(page, link_to("castle_village_port", VIEWS["castle_village_port"]))
     # A move that was hardly tried has no line.

@@ -48,6 +48,11 @@ export function completed<Action>(choices: Choice<Action>[], picked: readonly Pi
   return choicesLeft(choices, picked).find((choice) => choice.picks.length === picked.length) ?? null;
 }
 
+/** Return the badge of a move by its place in the order of moves: 0 is the best. */
+export const badgeOf = (rank: number): string => "①②③④⑤⑥⑦⑧⑨⑩"[rank] ?? String(rank + 1);
+/** The number of moves with a badge while the reader points at none. */
+export const BADGES = 3;
+
 /** A move of a card that lies on the table to another place. */
 export interface Arrow {
   from: Thing;

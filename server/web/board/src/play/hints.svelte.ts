@@ -16,6 +16,8 @@ export class Hints {
   candidates = $state.raw<Candidate[]>([]);
   refusal = $state.raw<Refusal | null>(null);
   isThinking = $state(false);
+  /** The move in the list at which the pointer or the keyboard is. */
+  pointed = $state<string | null>(null);
   #stop: AbortController | null = null;
 
   /** Ask for the best moves of a view. Return whether there is an answer. */
@@ -50,6 +52,6 @@ export class Hints {
     this.isThinking = false;
     this.step = 0;
     this.candidates = [];
-    this.refusal = null;
+    this.pointed = this.refusal = null;
   }
 }

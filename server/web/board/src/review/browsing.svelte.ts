@@ -3,7 +3,7 @@
 import { rules } from "../api";
 import { drawingOf, picksOf } from "../games";
 import { indexOf } from "../games/game";
-import { marksOf, NO_MARKS, type Thing } from "../games/picks";
+import { badgeOf, marksOf, NO_MARKS, type Thing } from "../games/picks";
 import { Picking } from "../play/picking.svelte";
 import { withTruth, type Drawing, type SeatIndex } from "../table/drawing";
 import { think } from "../think.svelte";
@@ -21,6 +21,8 @@ export class Browsing {
   readonly line = new Line();
   /** The move whose line that is; null: the best one. */
   lineOf = $state<string | null>(null);
+  /** The move in the list at which the pointer or the keyboard is. */
+  pointed = $state<string | null>(null);
   ply = $state(0);
   /** The seat through whose eyes the table is drawn; null for the one to act. */
   chosenSeat = $state<SeatIndex | null>(null);
@@ -65,8 +67,10 @@ export class Browsing {
   marks = $derived.by(() => {
     const before = this.decider === null ? null : this.game.viewOf(this.ply, this.decider);
     if (this.decision === undefined || before === null || this.isOff || this.isAsking) return NO_MARKS;
-    const { played, best } = this.decision;
+    const { played, best, candidates } = this.decision;
     const picks = (action: Action | undefined) => (action === undefined ? [] : picksOf(action, before));
+    const at = candidates.findIndex((candidate) => candidate.action?.text === this.pointed);
+    if (at >= 0) return marksOf([{ picks: picks(candidates[at]!.action), mark: badgeOf(at) }]);
     const better = { picks: picks(best?.action), mark: BETTER };
     return marksOf(this.isBeaten ? [{ picks: picks(played?.action), mark: PLAYED }, better] : [better]);
   });
@@ -114,7 +118,7 @@ export class Browsing {
 
   go(to: number): void {
     this.ply = Math.max(0, Math.min(this.end, to));
-    this.lineOf = null;
+    this.lineOf = this.pointed = null;
     this.line.begin(null, []);
   }
 

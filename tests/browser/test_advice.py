@@ -1,0 +1,150 @@
+"""Advice on the table: the marks of the moves that a reader points at, sure and unsure numbers, and the switch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from analysis import VIEWS, analysed, compact, link_to, with_effort
+from board import set_up, wait_for_turn
+from waiting import wait_until
+
+Open = Callable[..., Any]
+PLACE = "B:Heir* A:Spy C:? | round 2 | first A | ask A place | seen by A"
+CHANCE = re.compile(r"\d+\.\d % ± \d+\.\d")
+
+
+def marks(page: Any) -> list[str]:
+    return sorted({mark.get_attribute("data-mark") for mark in page.locator(".table [data-mark]").all()})
+
+
+def is_best_three(page: Any) -> bool:
+    badges = {badge for mark in marks(page) for badge in mark.split()}
+    return badges == {"①", "②", "③"}
+
+
+def many_moves(open_page: Open, iterations: int = 3000) -> Any:
+    page = open_page("#/play")
+    with_effort(page, iterations)
+    return analysed(page, link_to("oriflamme", PLACE))
+
+
+@pytest.mark.parametrize("way", ["pointer", "keyboard"])
+def test_a_move_that_is_pointed_at_shows_its_marks_and_its_line(way: str, open_page: Open) -> None:
+    page = many_moves(open_page)
+    assert is_best_three(page)
+    best = page.locator(".moves button.move").first.inner_text()
+    line = page.locator(".followed")
+    assert line.inner_text().startswith(f"Then: {best} ·")
+    place = page.locator(".moves").bounding_box()
+    rows = page.locator(".moves tbody tr").filter(has=page.locator("td.line button"))
+    row = rows.nth(3)
+    move = row.locator("button.move").inner_text()
+    if way == "pointer":
+        row.hover()
+    else:
+        rows.nth(2).locator("input").focus()
+        page.keyboard.press("Tab")
+    wait_until(lambda: marks(page) == ["④"])
+    card, _, where = move.removeprefix("place ").partition(" ")
+    marked = [each.get_attribute("aria-label") for each in page.locator(".table [aria-label^='④']").all()]
+    assert any(card in label for label in marked), (move, marked)
+    assert any({"front": "in front", "back": "behind"}[where] in label for label in marked), (move, marked)
+    assert line.inner_text().startswith(f"Then: {move} ·")
+    assert page.locator(".moves").bounding_box() == place  # rows that moved would be others under the pointer
+    # Away from it, the best three have their badges again.
+    if way == "pointer":
+        page.mouse.move(5, 5)
+    else:
+        page.get_by_role("button", name="Live analysis").focus()
+    wait_until(lambda: is_best_three(page))
+    assert line.inner_text().startswith(f"Then: {best} ·")
+
+
+def test_a_row_that_was_clicked_by_mouse_keeps_no_marks(open_page: Open) -> None:
+    page = many_moves(open_page)
+    page.locator(".moves tbody input").nth(4).click()
+    page.mouse.move(5, 5)
+    wait_until(lambda: is_best_three(page))
+
+
+def test_a_hardly_tried_move_is_faint_and_has_no_number(open_page: Open) -> None:
+    """In the list and in the headline; moves that were tried more have a number with its error."""
+    page = many_moves(open_page, 200)
+    rows = page.locator(".moves tbody tr")
+    faint = [
+        compact(row.locator("td").first.inner_text())
+        for row in rows.all()
+        if "faint" in (row.get_attribute("class") or "")
+    ]
+    assert faint
+    assert all(re.fullmatch(r"tried \d+ times only", cell) for cell in faint)
+    assert page.locator(".moves tbody tr:not(.faint)").count() > 0
+    for row in page.locator(".moves tbody tr:not(.faint)").all():
+        assert CHANCE.fullmatch(compact(row.locator("td").first.inner_text()))
+    assert CHANCE.search(compact(page.locator(".headline .best").inner_text()))
+    page = many_moves(open_page, 10)
+    assert not CHANCE.search(page.locator(".headline .best").inner_text())
+    assert re.search(r"tried \d+ times only", page.locator(".headline .best").inner_text())
+
+
+@pytest.mark.slow
+def test_a_hint_that_is_pointed_at_shows_its_marks_and_its_line(open_page: Open) -> None:
+    page = open_page("#/play")
+    set_up(
+        page, people={seat: (name, "here" if seat == 0 else "link") for seat, name in enumerate(("Ann", "Bo", "Cy"))}
+    )
+    wait_for_turn(page)
+    page.keyboard.press("h")
+    page.get_by_text("Look where the star is").wait_for()
+    assert marks(page) == ["★"]
+    page.keyboard.press("h")
+    hints = page.locator(".hint li")
+    hints.first.wait_for()
+    assert is_best_three(page)
+    for hint in hints.all():
+        text = compact(hint.inner_text())
+        assert CHANCE.search(text) or re.search(r"tried \d+ times only", text), text
+    line = page.locator(".hint .followed").inner_text()
+    hints.nth(3).hover()
+    wait_until(lambda: marks(page) == ["④"])
+    assert page.locator(".hint .followed").inner_text() != line
+    page.mouse.move(5, 5)
+    wait_until(lambda: is_best_three(page))
+    hints.nth(3).locator("button").focus()
+    page.keyboard.press("Shift+Tab")
+    wait_until(lambda: marks(page) == ["③"])
+
+
+@pytest.mark.parametrize("size", [(360, 640), (768, 1024), (1440, 900)])
+def test_the_switch_of_the_engine_is_always_on_screen(size: tuple[int, int], open_page: Open) -> None:
+    width, height = size
+    page = open_page("#/play", viewport={"width": width, "height": height})
+    with_effort(page)
+    analysed(page, link_to("castle_village_port", VIEWS["castle_village_port"]))
+    switch = page.get_by_role("button", name="Live analysis")
+    for end in ("scrollHeight", "scrollHeight / 2"):
+        page.evaluate(f"scrollTo(0, document.documentElement.{end})")
+        box = switch.bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] <= height - box["height"], (end, box)
+        # Nothing lies over it.
+        middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+        assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('button.live') !== null", middle)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "iterations a move"), ("fr", "itérations"), ("de", "Iterationen")]
+)
+def test_a_level_says_what_it_means_where_it_is_chosen(language: str, words: str, open_page: Open) -> None:
+    page = open_page("#/play")
+    page.get_by_label("Language").select_option(language)
+    option = page.locator(".sitters option[value='5']").first
+    option.wait_for(state="attached")
+    assert re.search(r"5: 37 .*" + words, option.text_content())
+    page.evaluate("location.hash = '#/analyse'")
+    option = page.locator(".options option[value='10']")
+    option.wait_for(state="attached")
+    assert re.search(r"10: 50\D000 .*" + words, option.text_content())
