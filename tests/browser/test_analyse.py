@@ -64,19 +64,6 @@ def test_the_numbers_are_those_of_the_service_and_of_the_command(game_id: str, o
     assert [each["win"] for each in other["candidates"]] != [each["win"] for each in expected["candidates"]]
 
 
-def test_beliefs_are_those_of_the_command(open_page: Open) -> None:
-    text = VIEWS["oriflamme"]
-    expected = run("suggest", text, "--json", "--iterations", ITERATIONS, "--seed", SEED).json
-    page = open_page("#/play")
-    with_effort(page)
-    analysed(page, link_to("oriflamme", text))
-    shown = compact(page.locator(".answer").inner_text())
-    [spot] = [spot for belief in expected["beliefs"] for spot in belief.get("faceDown", ())]
-    assert len(spot["cards"]) > 3
-    for chance in spot["cards"]:
-        assert f"{100 * chance['probability']:.1f} %" in shown
-
-
 def test_the_keyboard_is_enough(open_page: Open) -> None:
     """Switch the analysis, try a move, take it back, compare and weigh secrets, with the focus kept."""
     page = open_page("#/play")

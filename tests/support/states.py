@@ -23,7 +23,7 @@ from engine_cy.record import Record
 from server.codec import records, views
 
 SOLVER = "/eminence.v1.SolverService"
-LONG = ("spread", "rawMean", "lead", "rankProbabilities", "hand", "pointsLoss")
+LONG = ("spread", "rawMean", "lead", "rankProbabilities", "pointsLoss")
 STORED = Path(__file__).parents[1] / "browser" / "answers.json"
 ANSWERS = json.loads(STORED.read_text("utf-8")) if STORED.exists() else {}
 VIEW = "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 7 | seen by A"
@@ -136,6 +136,12 @@ def secrets(page: Any) -> None:
     page.locator("#compared ~ .effort").wait_for()
 
 
+def evidence(page: Any) -> None:
+    analysis(page)
+    page.locator(".stacks button[aria-expanded]").click()
+    page.locator(".evidence table").wait_for()
+
+
 def editor(page: Any) -> None:
     page.locator(".worlds").wait_for()
     page.get_by_role("button", name="Set up by clicking").click()
@@ -192,6 +198,7 @@ STATES = {
     "text": State("#/play", as_text),
     "analysis": State(ANALYSE, analysis),
     "secrets": State(ANALYSE, secrets),
+    "evidence": State(ANALYSE, evidence),
     "editor": State(ANALYSE, editor),
     "faults": State(ANALYSE, faults),
     "form": State("#/review", form),
@@ -249,6 +256,8 @@ def write_answers() -> None:
     for part in answers["Review"]:
         if part.get("decision", {}).get("index", 0) % 6:
             part["decision"].pop("beliefs", None)
+        for belief in part.get("decision", {}).get("beliefs", ()):
+            belief.pop("hand", None)
     STORED.write_text(json.dumps(shortened(answers), separators=(",", ":"), ensure_ascii=False) + "\n", "utf-8")
 
 

@@ -38,6 +38,11 @@ export class Live {
   #view: View | null = null;
   #budgetMs = FIRST_MS;
 
+  /** The options on which beliefs depend. */
+  get beliefs() {
+    return { level: this.level, belief: this.isUniform ? Belief.UNIFORM : Belief.ON };
+  }
+
   /** Take `view` as the one to analyze, and begin unless the switch is off. */
   start(view: View): void {
     this.isStale = this.suggestion !== null && view !== this.#view;
@@ -95,9 +100,8 @@ export class Live {
       budget: { time: durationFromMs(this.#budgetMs) },
       options: {
         information: this.weighsSecrets,
-        level: this.level,
+        ...this.beliefs,
         sampleVariations: SAMPLES,
-        belief: this.isUniform ? Belief.UNIFORM : Belief.ON,
         models: Object.entries(this.models)
           .filter(([, model]) => model !== Model.SAME)
           .map(([seat, model]) => ({ seat: Seat.A + Number(seat), model })),

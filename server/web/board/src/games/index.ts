@@ -3,8 +3,6 @@
 import type { Action, Card, View } from "../../generated/eminence/v1/view_pb";
 import type { Record as GameRecord } from "../../generated/eminence/v1/record_pb";
 import type { Drawing } from "../table/drawing";
-import type { CardProbability, SeatBelief } from "../../generated/eminence/v1/solver_pb";
-import { indexOf, letterOf } from "./game";
 import { castleVillagePort } from "./castle_village_port";
 import { oriflamme, idOf } from "./oriflamme";
 import { card, type Pick } from "./picks";
@@ -19,20 +17,6 @@ export function drawingOf(view: View): Drawing | null {
     default:
       return null;
   }
-}
-
-/** Return what hidden cards on the table may be, likeliest first, by the key of the card in drawings. */
-export function beliefsByCard(beliefs: readonly SeatBelief[], view: View): Map<string, CardProbability[]> {
-  const found = new Map<string, CardProbability[]>();
-  if (view.table.case !== "oriflamme") return found;
-  for (const { seat, faceDown } of beliefs) {
-    for (const { spot, cards } of faceDown) {
-      if (spot?.spot.case !== "oriflamme") continue;
-      const likeliest = [...cards].sort((one, other) => other.probability - one.probability);
-      found.set(`${letterOf(indexOf(seat)!)}${spot.spot.value.nth}`, likeliest);
-    }
-  }
-  return found;
 }
 
 /** Return the picks of an action. In a game that is shown as text, each action is a button of its own. */

@@ -31,6 +31,8 @@ export class Browsing {
   /** The reader's own moves, by ply, where the page asked for one first. */
   answers = $state.raw<ReadonlyMap<number, string>>(new Map());
   isPeeking = $state(false);
+  /** The key of the hidden card whose beliefs are explained. */
+  explained = $state<string | null>(null);
   readonly picking = new Picking();
 
   end = $derived(this.game.plies.length - 1);
@@ -116,7 +118,12 @@ export class Browsing {
     this.go(ply);
   }
 
+  readonly explain = (key: string): void => {
+    this.explained = this.explained === key ? null : key;
+  };
+
   go(to: number): void {
+    this.explained = null;
     this.ply = Math.max(0, Math.min(this.end, to));
     this.lineOf = this.pointed = null;
     this.line.begin(null, []);

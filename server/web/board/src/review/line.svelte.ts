@@ -1,7 +1,8 @@
-// A line of play that starts from a view and is stepped through. The server plays each step. A line of one likely example
-// names the cards that it shows; of another, a step that would show a hidden card asks which.
+// A line of play that starts from a view and is stepped through. The server plays each step. A step that shows a hidden card
+// asks which, unless the line is one likely example, which names it: then another card may be chosen instead.
 
 import { create } from "@bufbuild/protobuf";
+import { possibleCards, type PossibleCard } from "../games/beliefs";
 import { refusalOf, rules, type Refusal } from "../api";
 import type { Candidate } from "../../generated/eminence/v1/solver_pb";
 import { SeenActionSchema, type Card, type SeenAction, type View } from "../../generated/eminence/v1/view_pb";
@@ -16,12 +17,14 @@ export class Line {
   /** The number of steps that `view` is behind the start. */
   at = $state(0);
   view = $state.raw<View | null>(null);
-  /** The cards that the next step may show, if that is the question. */
-  mayShow = $state.raw<Card[]>([]);
+  /** The cards that a step may show, likeliest first, if that is the question. */
+  mayShow = $state.raw<PossibleCard[]>([]);
   refusal = $state.raw<Refusal | null>(null);
 
   #views: View[] = [];
   #wanted = 0;
+  /** The number of the step that `mayShow` is about. */
+  #asked = 0;
   #newest = 0;
 
   /** Begin with another line. */
@@ -42,14 +45,18 @@ export class Line {
       if (!isPlayed || turn !== this.#newest) return;
     }
     this.#show(this.#wanted);
+    const last = this.at - 1;
+    if (this.steps[last]?.shown.length) await this.#ask(turn, last).catch(() => undefined); // it shows one already
   }
 
-  /** Answer which card the next step shows. */
+  /** Answer which card a step shows. The rest of an example is of another world, and is forgotten. */
   async choose(card: Card): Promise<void> {
     const turn = ++this.#newest;
-    const { seat, action } = this.steps[this.#views.length - 1]!;
+    const { seat, action, shown } = this.steps[this.#asked]!;
     this.mayShow = [];
+    this.#views = this.#views.slice(0, this.#asked + 1);
     const shows = create(SeenActionSchema, { seat, ...(action ? { action } : {}), shown: [card] });
+    if (shown.length > 0) this.steps = [...this.steps.slice(0, this.#asked), shows];
     if (await this.#play(turn, shows)) await this.go(this.#wanted);
   }
 
@@ -63,7 +70,7 @@ export class Line {
       this.refusal = null;
       if (step.view === undefined) {
         this.#show(this.#views.length - 1);
-        this.mayShow = step.possibleShown;
+        await this.#ask(turn, this.at);
         return false;
       }
       this.#views.push(step.view);
@@ -72,6 +79,13 @@ export class Line {
       if (turn === this.#newest) this.refusal = refusalOf(error);
       return false;
     }
+  }
+
+  async #ask(turn: number, step: number): Promise<void> {
+    const cards = await possibleCards(this.#views[step]!, this.steps[step]!);
+    if (turn !== this.#newest) return;
+    this.#asked = step;
+    this.mayShow = cards;
   }
 
   #show(at: number): void {
