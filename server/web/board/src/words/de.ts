@@ -63,7 +63,6 @@ export const de: Words = {
   players: (n) => `${n} Spieler`,
   position: "Stellung, wie ein Platz sie sieht",
   positionHint: "Eine Ansicht einfügen: Text wie „A:? >B:Heir C:? | seen by B“",
-  example: "Beispiel",
   show: "Zeigen",
   asText: "Als Text",
   copyLink: "Link kopieren",
@@ -72,7 +71,6 @@ export const de: Words = {
   copied: "Kopiert",
 
   seat: (letter) => `Platz ${letter}`,
-  seenBy: (letter) => `gesehen von ${letter}`,
   round: (n) => `Runde ${n}`,
   worlds: (n) => `${n} Stellungen passen zu dieser Ansicht`,
   queue: "Reihe",

@@ -64,7 +64,6 @@ export const en = {
   players: (n: number) => `${n} players`,
   position: "Position, as one seat sees it",
   positionHint: "Paste a view: text such as “A:? >B:Heir C:? | seen by B”",
-  example: "Example",
   show: "Show",
   asText: "As text",
   copyLink: "Copy a link",
@@ -73,7 +72,6 @@ export const en = {
   copied: "Copied",
 
   seat: (letter: string) => `Seat ${letter}`,
-  seenBy: (letter: string) => `seen by ${letter}`,
   round: (n: number) => `Round ${n}`,
   worlds: (n: string) => `${n} positions fit this view`,
   queue: "Queue",

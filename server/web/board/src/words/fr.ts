@@ -63,7 +63,6 @@ export const fr: Words = {
   players: (n) => `${n} joueurs`,
   position: "Position, vue par un joueur",
   positionHint: "Collez une vue : un texte comme « A:? >B:Heir C:? | seen by B »",
-  example: "Exemple",
   show: "Afficher",
   asText: "En texte",
   copyLink: "Copier un lien",
@@ -72,7 +71,6 @@ export const fr: Words = {
   copied: "Copié",
 
   seat: (letter) => `Joueur ${letter}`,
-  seenBy: (letter) => `vu par ${letter}`,
   round: (n) => `Manche ${n}`,
   worlds: (n) => `${n} positions correspondent à cette vue`,
   queue: "File",

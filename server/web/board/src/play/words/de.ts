@@ -58,7 +58,6 @@ export const playing: PlayWords = {
   typedHint: "wie „keep“ oder „place Spy front“",
   playTyped: "Spielen",
   notLegal: (text) => `„${text}“ ist jetzt kein möglicher Zug.`,
-  picked: (done) => `Bisher gewählt: ${done}. Escape nimmt es zurück.`,
 
   hint: "Tipp",
   hintWait: "Denkt nach…",
@@ -79,7 +78,6 @@ export const playing: PlayWords = {
   notes: "Meine Notizen",
   notesMeaning: "Deine Vermutungen über verdeckte Karten. Sie folgen den Karten, nur dieses Gerät hat sie, und die gespeicherte Aufzeichnung behält sie als Kommentare.",
   noteOn: (letter, place) => `${letter}, ${place}`,
-  guess: "Ich vermute",
   noGuess: "keine Vermutung",
   noteText: "Notiz",
   noteComment: (who, card, text) => `${who} zu ${card}: ${text}`,
@@ -97,7 +95,6 @@ export const playing: PlayWords = {
   skip: "Überspringen",
 
   save: "Speichern",
-  copyRecord: "Partie kopieren",
   rules: "Was die Karten tun",
   keys: "Tasten",
   keyList: [

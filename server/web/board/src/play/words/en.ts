@@ -57,7 +57,6 @@ export const playing = {
   typedHint: "such as “keep” or “place Spy front”",
   playTyped: "Play",
   notLegal: (text: string) => `“${text}” is not one of the moves that are possible now.`,
-  picked: (done: string) => `Chosen so far: ${done}. Escape takes it back.`,
 
   hint: "Hint",
   hintWait: "Thinking about it…",
@@ -78,7 +77,6 @@ export const playing = {
   notes: "My notes",
   notesMeaning: "Your guesses about face-down cards. They follow the cards, only this device has them, and the saved record keeps them as comments.",
   noteOn: (letter: string, place: string) => `${letter}, ${place}`,
-  guess: "I guess",
   noGuess: "no guess",
   noteText: "Note",
   noteComment: (who: string, card: string, text: string) => `${who} on ${card}: ${text}`,
@@ -96,7 +94,6 @@ export const playing = {
   skip: "Skip",
 
   save: "Save",
-  copyRecord: "Copy the record",
   rules: "What the cards do",
   keys: "Keys",
   keyList: [

@@ -58,7 +58,6 @@ export const playing: PlayWords = {
   typedHint: "comme « keep » ou « place Spy front »",
   playTyped: "Jouer",
   notLegal: (text) => `« ${text} » n'est pas un coup possible maintenant.`,
-  picked: (done) => `Choisi jusqu'ici : ${done}. Échap annule ce choix.`,
 
   hint: "Conseil",
   hintWait: "Réflexion…",
@@ -79,7 +78,6 @@ export const playing: PlayWords = {
   notes: "Mes notes",
   notesMeaning: "Vos idées sur les cartes cachées. Elles suivent les cartes, restent sur cet appareil, et la notation enregistrée les garde comme commentaires.",
   noteOn: (letter, place) => `${letter}, ${place}`,
-  guess: "Je devine",
   noGuess: "pas d'idée",
   noteText: "Note",
   noteComment: (who, card, text) => `${who} sur ${card} : ${text}`,
@@ -97,7 +95,6 @@ export const playing: PlayWords = {
   skip: "Passer",
 
   save: "Enregistrer",
-  copyRecord: "Copier la partie",
   rules: "Ce que font les cartes",
   keys: "Touches",
   keyList: [
