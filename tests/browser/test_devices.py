@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from board import choose_at_random, set_up, wait, wait_for_turn
+from board import choose_at_random, set_up, settle, wait, wait_for_turn
 
 Open = Callable[..., Any]
 Code = list[list[bool]]
@@ -127,7 +127,7 @@ def test_sounds_are_off_at_first_and_name_the_own_turn(open_page: Open) -> None:
     wait_for_turn(page)
     choose_at_random(page, random.Random(1))
     assert page.evaluate("tones") == []
-    page.get_by_label("Sounds").check()
+    settle(page, "Sounds", True)
     assert page.evaluate("tones") == [660, 880]
     page.evaluate("tones.length = 0")
     for seed in range(2, 5):  # in one of these turns, another player moves before
@@ -136,7 +136,7 @@ def test_sounds_are_off_at_first_and_name_the_own_turn(open_page: Open) -> None:
     page.locator(".typed input").fill("no such move")
     page.locator(".typed button").click()
     wait(page, "tones.at(-1) === 180")
-    page.get_by_label("Sounds").uncheck()
+    settle(page, "Sounds", False)
     page.evaluate("tones.length = 0")
     choose_at_random(page, random.Random(3))
     assert page.evaluate("tones") == []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from board import choose_at_random, is_over, named, play_to_the_end, set_up, shown_text, wait, wait_for_turn
+from board import choose_at_random, is_over, named, play_to_the_end, set_up, settle, shown_text, wait, wait_for_turn
 from plugins import install_games
 from process import Server, server
 from twins import record_of
@@ -287,7 +287,7 @@ def test_a_move_that_loses_much_is_warned_of(open_page: Open, served: Server) ->
         keys = [stub.OpenTable(request, timeout=HANG_S).keys[0].key for _ in range(2)]
     page = open_page(f"#/play?key={keys[0]}")
     wait_for_turn(page)
-    page.get_by_label("Warn me before a bad move").check()
+    settle(page, "Warn me before a bad move", True)
     page.get_by_role("button", name="Keep face down").click()
     page.get_by_text("of the win").wait_for()
     page.get_by_role("button", name="No, another").click()
@@ -297,7 +297,7 @@ def test_a_move_that_loses_much_is_warned_of(open_page: Open, served: Server) ->
     page.goto("about:blank")
     page = open_page(f"#/play?key={keys[1]}")
     wait_for_turn(page)
-    page.get_by_label("Warn me before a bad move").check()
+    settle(page, "Warn me before a bad move", True)
     page.get_by_role("button", name="Reveal", exact=True).click()
     wait(page, "document.querySelectorAll('.log li[data-frame]').length > 45")
 

@@ -117,6 +117,13 @@ def uncover(page: Any, press: Callable[[Any], None] = click) -> None:
     wait_for_turn(page)
 
 
+def settle(page: Any, name: str, is_on: bool) -> None:
+    """Switch one of the page's settings on or off."""
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label(name).set_checked(is_on)
+    page.keyboard.press("Escape")
+
+
 def press_by_keyboard(page: Any, selector: str, number: int = 1) -> None:
     """Walk by Tab to the thing that a selector finds, the nth on the way, and press Enter."""
     for _ in range(TABS_MAX):

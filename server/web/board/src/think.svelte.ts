@@ -1,14 +1,5 @@
-// "Think first": what the engine advises stays covered until the reader has chosen a move. It is remembered.
+// "Think first": what the engine advises stays covered until the reader has chosen a move.
 
-const STORED = "think-first";
+import { Switch } from "./switch.svelte";
 
-class Think {
-  isOn = $state(localStorage.getItem(STORED) === "yes");
-
-  set(isOn: boolean): void {
-    this.isOn = isOn;
-    localStorage.setItem(STORED, isOn ? "yes" : "no");
-  }
-}
-
-export const think = new Think();
+export const think = new Switch("think-first");

@@ -3,8 +3,8 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { Action, View } from "../../generated/eminence/v1/view_pb";
 import { solver } from "../api";
+import { warns } from "../switch.svelte";
 
-const STORED = "warns";
 const ITERATIONS = 10_000n;
 const TIME_MS = 2_000;
 const GRACE_MS = 10_000;
@@ -12,20 +12,14 @@ const GRACE_MS = 10_000;
 const MUCH = 0.05;
 
 export class Warning {
-  isOn = $state(localStorage.getItem(STORED) === "yes");
   isChecking = $state(false);
   /** The choice, and what it loses; null: no warning. */
   about = $state.raw<{ action: Action; loss: number; error: number } | null>(null);
 
-  set(isOn: boolean): void {
-    this.isOn = isOn;
-    localStorage.setItem(STORED, isOn ? "yes" : "no");
-  }
-
   /** Compare a choice with the best one; return whether a warning stands against it. If the server fails, none does. */
   async check(view: View, action: Action): Promise<boolean> {
     this.about = null;
-    if (!this.isOn) return false;
+    if (!warns.isOn) return false;
     this.isChecking = true;
     try {
       const budget = { iterations: ITERATIONS, time: durationFromMs(TIME_MS) };

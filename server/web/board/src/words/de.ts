@@ -11,6 +11,11 @@ export const de: Words = {
   theme: "Farben",
   themes: { auto: "wie das System", light: "hell", dark: "dunkel" },
   notAffiliated: "Eminence steht in keiner Verbindung zu den Verlagen dieser Spiele.",
+  settings: {
+    title: "Einstellungen",
+    letterKeys: "Tasten aus einem Buchstaben oder Zeichen",
+    announcements: "Jeden neuen besten Zug dem Screenreader melden",
+  },
 
   calling: {
     delayed: { busy: "Der Server ist beschäftigt.", unreachable: "Der Server antwortet nicht." },

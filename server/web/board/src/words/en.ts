@@ -12,6 +12,11 @@ export const en = {
   theme: "Theme",
   themes: { auto: "as the system", light: "light", dark: "dark" },
   notAffiliated: "Eminence is not affiliated with the publishers of these games.",
+  settings: {
+    title: "Settings",
+    letterKeys: "Keys of a single letter or sign",
+    announcements: "Tell a screen reader each new best move",
+  },
 
   calling: {
     delayed: { busy: "The server is busy.", unreachable: "The server does not answer." },

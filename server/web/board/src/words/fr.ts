@@ -11,6 +11,11 @@ export const fr: Words = {
   theme: "Thème",
   themes: { auto: "comme le système", light: "clair", dark: "sombre" },
   notAffiliated: "Eminence n'est pas lié aux éditeurs de ces jeux.",
+  settings: {
+    title: "Réglages",
+    letterKeys: "Touches d'une seule lettre ou d'un signe",
+    announcements: "Annoncer chaque nouveau meilleur coup au lecteur d'écran",
+  },
 
   calling: {
     delayed: { busy: "Le serveur est occupé.", unreachable: "Le serveur ne répond pas." },
