@@ -468,6 +468,39 @@ def test_a_record_comes_as_json_as_a_file_or_by_a_link(open_page: Open, tmp_path
     linked = open_page(link[link.index("#") :])
     linked.get_by_text("5 / ").wait_for()
     assert linked.locator(".plies output").inner_text() == page.locator(".plies output").inner_text()
+    assert linked.locator("#eyes").inner_text() == page.locator("#eyes").inner_text()
+
+
+@pytest.mark.parametrize("eyes", ["A", "C", None])
+def test_a_link_has_the_place_and_the_viewpoint(eyes: str | None, open_page: Open) -> None:
+    """A viewpoint that was chosen is kept; else that of the seat which decides; hidden cards stay hidden."""
+    page = review(open_page("#/review"), game())
+    go(page, 7)
+    if eyes is not None:
+        page.get_by_role("button", name=f"The table as {eyes} sees it").click()
+    page.get_by_label("show hidden cards").check()
+    page.get_by_role("button", name="Copy a link").click()
+    wait(page, "location.hash.includes('record=')")
+    linked = open_page(page.evaluate("location.hash"))
+    linked.get_by_text("7 / ").wait_for()
+    assert linked.locator("#eyes").inner_text() == page.locator("#eyes").inner_text()
+    chosen = linked.locator(".eyes [aria-pressed=true]").last
+    assert (chosen.get_attribute("aria-label") or chosen.inner_text()) == (
+        "whoever decides" if eyes is None else f"The table as {eyes} sees it"
+    )
+    assert not linked.get_by_label("show hidden cards").is_checked()
+    linked.keyboard.press("Home")
+    assert linked.locator("#eyes").inner_text().endswith(f"as {eyes or 'A'} sees it")
+
+
+@pytest.mark.parametrize("eyes", ["Z", "", "%00"])
+def test_a_link_with_an_unknown_viewpoint_opens(eyes: str, open_page: Open) -> None:
+    page = review(open_page("#/review"), game())
+    page.get_by_role("button", name="Copy a link").click()
+    wait(page, "location.hash.includes('record=')")
+    linked = open_page(page.evaluate("location.hash") + f"&eyes={eyes}")
+    linked.locator(".plies output").wait_for()
+    assert linked.get_by_role("button", name="whoever decides").get_attribute("aria-pressed") == "true"
 
 
 def test_a_record_of_one_seat_has_that_seat_alone(open_page: Open) -> None:

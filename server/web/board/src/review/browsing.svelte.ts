@@ -111,9 +111,9 @@ export class Browsing {
   }
 
   /** Begin with another game. */
-  begin(ply: number): void {
+  begin(ply: number, seat: SeatIndex | null = null): void {
     this.answers = new Map();
-    this.chosenSeat = null;
+    this.chosenSeat = seat;
     this.showsTruth = false;
     this.go(ply);
   }
