@@ -118,15 +118,13 @@ def test_a_position_is_set_up_by_keyboard_alone(open_page: Open) -> None:
     page.locator(".editor").wait_for()
     walk_to(".editor .head button:nth-of-type(3)")  # an empty table
     walk_to("button.gap")
-    walk_to("button.thing[aria-pressed=true]")
-    press("B", "4")
-    walk_to("li:last-child > button.gap")
-    page.locator("button.thing").nth(1).wait_for()
-    walk_to("button.thing[aria-pressed=true]")
-    press("A", "3", "f", "+", "+", "*")
-    walk_to("li:last-child > button.gap")
-    page.locator("button.thing").nth(2).wait_for()
-    walk_to("button.thing[aria-pressed=true]")
+    page.locator("button.thing[aria-pressed=true]:focus").wait_for()  # the new card has the focus
+    press("B", "4", "End", "Enter")
+    page.locator("button.thing[aria-pressed=true]:focus").wait_for()
+    assert page.locator("button.thing").count() == 2
+    press("A", "3", "f", "+", "+", "*", "End", "Enter")
+    page.locator("button.thing[aria-pressed=true]:focus").wait_for()
+    assert page.locator("button.thing").count() == 3
     press("C", "Delete", "Control+z", "ArrowLeft", "ArrowRight", "Shift+ArrowLeft", "Shift+ArrowRight")
     page.locator(".editor[aria-busy=false]").wait_for()
     assert page.locator(".editor .state code").inner_text().startswith(LAID)

@@ -12,6 +12,14 @@ from waiting import wait_until
 OPEN = ".playing .open"
 # The number of tabs within which every thing on the page is reached.
 TABS_MAX = 400
+# Whether the thing with the focus is looked for, whether it is in a row or a hand, and whether it is the last there.
+WALK = """
+selector => {
+  const at = document.activeElement, list = at.closest('.stacks, .hand ul');
+  const last = list && [...list.querySelectorAll('[tabindex]')].at(-1);
+  return [at.matches(selector), list !== null, at === last];
+}
+"""
 READY = "!!document.querySelector('.winner, .playing h2.turn, .cover')"
 
 
@@ -125,14 +133,20 @@ def settle(page: Any, name: str, is_on: bool) -> None:
 
 
 def press_by_keyboard(page: Any, selector: str, number: int = 1) -> None:
-    """Walk by Tab to the thing that a selector finds, the nth on the way, and press Enter."""
+    """Walk by Tab, and by arrows in rows and hands, to the nth thing that a selector finds, and press Enter."""
+    key = "Tab"
     for _ in range(TABS_MAX):
-        page.keyboard.press("Tab")
-        number -= page.evaluate("selector => document.activeElement.matches(selector)", selector)
+        page.keyboard.press(key)
+        found, is_in_list, is_last = page.evaluate(WALK, selector)
+        if key == "Tab" and is_in_list:
+            page.keyboard.press("Home")
+            found, is_in_list, is_last = page.evaluate(WALK, selector)
+        number -= found
         if number == 0:
             page.keyboard.press("Enter")
             return
-    raise AssertionError(f"{TABS_MAX} tabs did not reach {selector}")
+        key = "ArrowRight" if is_in_list and not is_last else "Tab"
+    raise AssertionError(f"{TABS_MAX} keys did not reach {selector}")
 
 
 def shown_text(page: Any) -> str:

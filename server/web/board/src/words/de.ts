@@ -11,6 +11,9 @@ export const de: Words = {
   theme: "Farben",
   themes: { auto: "wie das System", light: "hell", dark: "dunkel" },
   notAffiliated: "Eminence steht in keiner Verbindung zu den Verlagen dieser Spiele.",
+  parts: "Teile der Seite",
+  tabs: { moves: "Züge", beliefs: "Vermutungen", line: "Folge", edit: "Ändern", list: "Liste" },
+  aboutSeats: "Mehr über die Plätze",
   settings: {
     title: "Einstellungen",
     letterKeys: "Tasten aus einem Buchstaben oder Zeichen",

@@ -12,6 +12,9 @@ export const en = {
   theme: "Theme",
   themes: { auto: "as the system", light: "light", dark: "dark" },
   notAffiliated: "Eminence is not affiliated with the publishers of these games.",
+  parts: "Parts of the page",
+  tabs: { moves: "Moves", beliefs: "Beliefs", line: "Line", edit: "Edit", list: "List" },
+  aboutSeats: "More about the seats",
   settings: {
     title: "Settings",
     letterKeys: "Keys of a single letter or sign",

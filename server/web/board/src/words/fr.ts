@@ -11,6 +11,9 @@ export const fr: Words = {
   theme: "Thème",
   themes: { auto: "comme le système", light: "clair", dark: "sombre" },
   notAffiliated: "Eminence n'est pas lié aux éditeurs de ces jeux.",
+  parts: "Parties de la page",
+  tabs: { moves: "Coups", beliefs: "Croyances", line: "Suite", edit: "Modifier", list: "Liste" },
+  aboutSeats: "Plus sur les places",
   settings: {
     title: "Réglages",
     letterKeys: "Touches d'une seule lettre ou d'un signe",

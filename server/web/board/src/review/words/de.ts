@@ -29,6 +29,8 @@ export const reviewing: ReviewWords = {
   previous: "Voriger Zug",
   next: "Nächster Zug",
   last: "Ende der Partie",
+  previousRound: "Eine Runde zurück",
+  nextRound: "Eine Runde weiter",
   previousCostly: "Vorige teure Entscheidung",
   nextCostly: "Nächste teure Entscheidung",
   theEnd: "Ende der Aufzeichnung",

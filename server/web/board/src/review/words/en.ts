@@ -29,6 +29,8 @@ export const reviewing = {
   previous: "Previous move",
   next: "Next move",
   last: "End of the game",
+  previousRound: "A round back",
+  nextRound: "A round on",
   previousCostly: "Previous costly decision",
   nextCostly: "Next costly decision",
   theEnd: "The end of the record",

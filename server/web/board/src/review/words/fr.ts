@@ -29,6 +29,8 @@ export const reviewing: ReviewWords = {
   previous: "Coup précédent",
   next: "Coup suivant",
   last: "Fin de la partie",
+  previousRound: "Une manche en arrière",
+  nextRound: "Une manche en avant",
   previousCostly: "Décision coûteuse précédente",
   nextCostly: "Décision coûteuse suivante",
   theEnd: "La fin de l’enregistrement",
