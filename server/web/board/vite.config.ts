@@ -36,7 +36,10 @@ export default defineConfig({
     cssCodeSplit: false, // one file, in one order
     assetsInlineLimit: 0, // data: addresses are blocked by the page's policy
     license: { fileName: "licenses.md" },
-    rolldownOptions: { checks: { bundlerTimings: false } }, // else a busy machine has warnings
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } }, // one file compresses better than many
+      checks: { bundlerTimings: false }, // else a busy machine has warnings
+    },
   },
   // While the page is developed, the calls go to a server on the default address.
   server: { proxy: { "/eminence.v1.": "http://127.0.0.1:8080" }, fs: { allow: [".", "../../../engine_cy"] } },
