@@ -26,8 +26,8 @@ RUNNING = "document.getAnimations().filter(each => each.playState === 'running')
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 # The parts that scroll sideways, a line of play that is one line high, and those only for people with a screen reader.
 SCROLLING = (
-    ".stacks, .hand ul, .graph, .graph *, .log ol, pre, textarea, input, select, .decisions, .scrolls, .followed, table, .unseen,"
-    " header h1, header select"
+    ".stacks, .hand ul, .graph, .graph *, .log ol, pre, textarea, input, select, .decisions, .scrolls, .followed,"
+    " table, .unseen, header h1, header select"
 )
 # Texts that are cut off, or wider than their box.
 CUT_OFF = """

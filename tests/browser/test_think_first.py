@@ -89,8 +89,9 @@ def test_the_back_of_a_hidden_card_shows_what_it_may_be(open_page: Open) -> None
     assert shares == sorted(shares, reverse=True)
     label = page.locator(".stacks [aria-label*='Slot 4']").first.get_attribute("aria-label")
     assert " %" in label
-    page.locator(".beliefs button.link").first.click()
-    likeliest = page.locator(".evidence tbody th").first.inner_text()
+    row = page.locator(".kinds tbody tr", has=page.locator("button")).first
+    chances = [int(cell.removesuffix("%").replace("–", "0")) for cell in row.locator("td").all_inner_texts()]
+    likeliest = page.locator(".kinds th[scope=col]").nth(chances.index(max(chances))).get_attribute("title")
     assert f", {likeliest} " in label
 
 

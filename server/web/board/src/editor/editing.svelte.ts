@@ -11,6 +11,7 @@ const UNDONE_MAX = 100;
 /** A fault of a draft, at its place. */
 export interface Problem {
   place: Place;
+  reason: string;
   text: string;
 }
 
@@ -218,10 +219,10 @@ export class Editing {
       const { problems, view: filled, text, worlds } = await rules.checkDraft({ view, fillIn: true });
       if (turn !== this.#newest) return;
       const inside = /^view\.\w+\./;
-      this.problems = problems.map(({ field, description }) => {
+      this.problems = problems.map(({ field, reason, description }) => {
         const path = field.replace(inside, "");
         const place = this.game.placeOf(path, draft, this.players);
-        return { place, text: place === "" ? `${path}: ${description}` : description };
+        return { place, reason, text: place === "" ? `${path}: ${description}` : description };
       });
       if (filled !== undefined) this.filled = this.game.read(filled.table);
       this.text = text;

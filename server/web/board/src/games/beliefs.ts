@@ -22,14 +22,18 @@ export function placeName(spot: Spot | undefined, w: Words): string {
   return spot?.text === "selected" ? w.editing.values["selected"]! : (spot?.text ?? "");
 }
 
-export const likeliestFirst = (cards: readonly CardProbability[]): CardProbability[] =>
-  [...cards].sort((one, other) => other.probability - one.probability);
+/** Return the probabilities of cards by their kinds. */
+export const chancesOf = (cards: readonly CardProbability[]): Map<string, number> =>
+  new Map(cards.map(({ card, probability }) => [kindOf(card!), probability]));
 
 /** Return what hidden cards on the table may be, likeliest first, by their keys. */
 export const beliefsByCard = (beliefs: readonly SeatBelief[]): Map<string, CardProbability[]> =>
   new Map(
     beliefs.flatMap(({ seat, faceDown }) =>
-      faceDown.map(({ spot, cards }): [string, CardProbability[]] => [keyOf(seat, spot), likeliestFirst(cards)]),
+      faceDown.map(({ spot, cards }): [string, CardProbability[]] => [
+        keyOf(seat, spot),
+        [...cards].sort((one, other) => other.probability - one.probability),
+      ]),
     ),
   );
 
@@ -61,7 +65,7 @@ export async function possibleCards(view: View, { seat, action }: SeenAction): P
   // The card that is picked, or the one that acts, or the only hidden one of the seat.
   const keys = [...[...picked, ...acting].map(({ cards }) => cards[0]!.key), letterOf(indexOf(seat) ?? 0)];
   const key = keys.find((each) => beliefs.has(each));
-  const chances = new Map(beliefs.get(key ?? "")?.map(({ card, probability }) => [kindOf(card!), probability]));
+  const chances = chancesOf(beliefs.get(key ?? "") ?? []);
   return possibleShown
     .map((card) => ({ card, probability: chances.get(kindOf(card)) }))
     .sort((one, other) => (other.probability ?? 0) - (one.probability ?? 0));

@@ -26,6 +26,7 @@ export const en = {
     againIn: (seconds: number) => `Again in ${seconds} s`,
     again: "Trying again…",
     tryNow: "Try now",
+    /** By reason; of the others, the server's sentence says it in English. */
     refused: {
       unreachable: "The connection to the server broke.",
       deadline_exceeded: "The server did not answer in time.",
@@ -177,8 +178,6 @@ export const en = {
   errorMeaning: "two numbers that differ by less than twice their errors may be equal",
   notToAct: "It is not this seat's turn: the numbers are expectations, without a move.",
   beliefs: "Beliefs about hidden cards",
-  place: "Where",
-  kind: "Card",
   under: (n: number) => (n === 1 ? "under 1 card" : `under ${n} cards`),
   copies: (n: number) => (n < 0.995 ? n.toFixed(2).slice(1) : n.toFixed(1)),
   beliefsMeaning: "Hands: expected copies. Other cards: per cent; press one to see what spoke for it.",
