@@ -440,7 +440,7 @@ def test_the_analysis_tells_what_secrets_are_worth(open_page: Open) -> None:
     secrets = page.locator(".secrets")
     secrets.get_by_text("Ambush").wait_for()
     text = " ".join(secrets.inner_text().split())
-    assert re.search(r"Ambush \(slot 1\): if all knew it, [+−]\d+\.\d % ± \d+\.\d ; it is guessed by", text), text
+    assert re.search(r"Ambush \(Slot 1\): if all knew it, [+−]\d+\.\d % ± \d+\.\d ; it is guessed by", text), text
     assert re.search(r"B \d+\.\d % C \d+\.\d %", text), text
     page.locator("body").press("i")
     secrets.wait_for(state="detached")

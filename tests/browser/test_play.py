@@ -325,6 +325,39 @@ def test_notes_stay_with_their_card(open_page: Open) -> None:
     assert "Spy?" in page.locator(".stacks .card.back").first.inner_text()
 
 
+def test_a_note_follows_its_card_to_another_place(open_page: Open, served: Server) -> None:
+    """B's Decree moves a hidden card of A, on which B has a note."""
+    record = record_of(new_game("oriflamme", "en-2019", 3), 3, 29)
+    assert "A2:?(2) >B1:Decree*" in str(list(record.tables())[-1].view("B"))
+    sitters = [table_pb2.Sitter(name=name) for name in ("Ann", "Bea", "Cy")]
+    with served.channel() as channel:
+        request = table_pb2.OpenTableRequest(record=records.write(record), sitters=sitters)
+        keys = table_pb2_grpc.TableServiceStub(channel).OpenTable(request, timeout=HANG_S).keys
+    page = open_page(f"#/play?key={keys[1].key}")
+    wait_for_turn(page)
+    slots = page.locator(".stacks li:has(.card)")
+    assert "?" in slots.nth(1).inner_text()
+    slots.nth(1).locator(".card").click(button="right")
+    note = page.locator(".notes li").filter(has=page.locator("select:focus"))
+    note.locator("select").select_option(label="Spy")
+    note.locator("input").fill("she smiled")
+
+    def places() -> list[int]:
+        texts = slots.all_inner_texts()
+        return [at for at, text in enumerate(texts) if "Spy?" in text]
+
+    assert places() == [1]
+    page.get_by_label("Or type a move").fill("move 1 to 5")
+    page.get_by_role("button", name="Play", exact=True).click()
+    wait_until(lambda: places() == [3])  # the Decree has left the queue
+    assert slots.nth(3).locator(".place").get_attribute("title") == "she smiled"
+    moved = page.locator(".notes li").filter(has=page.get_by_text("Ann, Slot 3", exact=True))
+    wait_until(lambda: moved.count() == 1)
+    assert moved.locator("select").input_value() == "spy"
+    assert moved.locator("input").input_value() == "she smiled"
+    assert page.get_by_text("Ann, Slot 1", exact=True).count() == 0
+
+
 @pytest.mark.slow
 def test_earlier_moves_are_looked_at_and_nothing_is_chosen_there(open_page: Open) -> None:
     page = open_page("#/play")
