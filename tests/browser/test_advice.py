@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
+import shlex
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import pytest
 from analysis import VIEWS, analysed, compact, link_to, with_effort
 from board import set_up, wait_for_turn
+from program import run
 from waiting import wait_until
 
 Open = Callable[..., Any]
@@ -38,7 +42,8 @@ def test_a_move_that_is_pointed_at_shows_its_marks_and_its_line(way: str, open_p
     best = page.locator(".moves button.move").first.inner_text()
     line = page.locator(".followed")
     assert line.inner_text().startswith(f"Then: {best} ·")
-    place = page.locator(".moves").bounding_box()
+    top = "each => each.getBoundingClientRect().top + scrollY"
+    place = page.locator(".moves").evaluate(top)
     rows = page.locator(".moves tbody tr").filter(has=page.locator("td.line button"))
     row = rows.nth(3)
     move = row.locator("button.move").inner_text()
@@ -53,7 +58,7 @@ def test_a_move_that_is_pointed_at_shows_its_marks_and_its_line(way: str, open_p
     assert any(card in label for label in marked), (move, marked)
     assert any({"front": "in front", "back": "behind"}[where] in label for label in marked), (move, marked)
     assert line.inner_text().startswith(f"Then: {move} ·")
-    assert page.locator(".moves").bounding_box() == place  # rows that moved would be others under the pointer
+    assert page.locator(".moves").evaluate(top) == place  # rows that moved would be others under the pointer
     # Away from it, the best three have their badges again.
     if way == "pointer":
         page.mouse.move(5, 5)
@@ -148,3 +153,61 @@ def test_a_level_says_what_it_means_where_it_is_chosen(language: str, words: str
     option = page.locator(".options option[value='10']")
     option.wait_for(state="attached")
     assert re.search(r"10: 50\D000 .*" + words, option.text_content())
+
+
+# --- how sure the answer is ------------------------------------------------------------------------------------
+
+
+def test_the_settling_of_the_search_is_drawn_with_its_certainty(open_page: Open) -> None:
+    """The badge is the probability by the errors of the wins; the lines end at the wins of the best moves."""
+    page = open_page("#/play")
+    with_effort(page, 60_000)
+    analysed(page, link_to("oriflamme", VIEWS["oriflamme"]))
+    rows = [compact(row.inner_text()) for row in page.locator(".moves tbody td:nth-child(2)").all()]
+    wins = [[float(part) for part in re.findall(r"\d+\.\d", row)] for row in rows if CHANCE.fullmatch(row)]
+    assert len(wins) == 2
+    (best, its_error), (other, other_error) = wins
+    sure = 100 * NormalDist(other, math.hypot(its_error, other_error)).cdf(best)
+    shown = page.locator(".sure").inner_text()
+    assert abs(int(re.fullmatch(r"sure (\d+) %", shown).group(1)) - sure) <= 3, (shown, sure)
+    told = page.locator(".settling").get_attribute("aria-label")
+    assert f"→ {best:.1f} %" in told
+    lines = page.locator(".settling polyline")
+    assert lines.count() == 2
+    points = [point.split(",") for point in lines.first.get_attribute("points").split()]
+    assert len(points) > 1
+    assert float(points[-1][0]) == 100
+    assert [float(x) for x, _ in points] == sorted(float(x) for x, _ in points)
+    # Another position begins anew.
+    analysed(page, link_to("castle_village_port", VIEWS["castle_village_port"]))
+    wait_until(lambda: f"→ {best:.1f} %" not in (page.locator(".settled").inner_html()))
+
+
+def test_the_copied_command_gives_the_numbers_of_the_page(open_page: Open) -> None:
+    """With the options and the history of the view."""
+    page = open_page("#/play")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    with_effort(page)
+    analysed(page, link_to("oriflamme", VIEWS["oriflamme"]))
+    page.locator(".moves button.move", has_text="keep").click()
+    page.get_by_text("Tried so far").wait_for()
+    page.keyboard.press("ArrowLeft")
+    wait_until(lambda: page.get_by_text("Tried so far").count() == 0)
+    page.locator(".options summary").click()
+    page.get_by_label("B plays").select_option(label="at random")
+    page.get_by_text("all iterations done").wait_for()
+    page.get_by_label("equally likely").check()
+    page.get_by_text("all iterations done").wait_for()
+    shown = [compact(row.inner_text()) for row in page.locator(".moves tbody td:nth-child(2)").all()]
+    page.get_by_role("button", name="Copy as command").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    program, name, *arguments = shlex.split(page.evaluate("navigator.clipboard.readText()"))
+    assert (program, name) == ("eminence", "suggest")
+    assert {"--uniform", "--model", "B=random"} < set(arguments)
+    candidates = run(name, *arguments, "--json").json["candidates"]
+    for row, candidate in zip(shown, candidates, strict=True):
+        win = candidate["win"]
+        assert row in (
+            f"{100 * win['mean']:.1f} % ± {100 * win['standardError']:.1f}",
+            f"tried {candidate['visits']} times only",
+        )

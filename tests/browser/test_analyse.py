@@ -116,7 +116,7 @@ def test_a_position_is_set_up_by_keyboard_alone(open_page: Open) -> None:
     press("Tab")
     press("e")
     page.locator(".editor").wait_for()
-    walk_to(".editor .head button:nth-of-type(3)")  # an empty table
+    walk_to(".editor .head button:nth-of-type(4)")  # an empty table
     walk_to("button.gap")
     page.locator("button.thing[aria-pressed=true]:focus").wait_for()  # the new card has the focus
     press("B", "4", "End", "Enter")

@@ -415,6 +415,14 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
     assert page.evaluate("document.activeElement !== document.body")
     page.keyboard.press("Control+z")
     assert page.locator(".editor button.thing").count() == 5
+    page.keyboard.press("Control+Shift+z")
+    assert page.locator(".editor button.thing").count() == 4
+    assert page.get_by_role("button", name="Redo").is_disabled()
+    page.get_by_role("button", name="Undo").click()
+    page.keyboard.press("Control+y")
+    assert page.locator(".editor button.thing").count() == 4
+    page.keyboard.press("Control+z")
+    assert page.locator(".editor button.thing").count() == 5
     page.get_by_role("button", name="add a card before slot 0").focus()
     page.keyboard.press("Enter")
     assert page.locator(".editor button.thing").count() == 6

@@ -5,9 +5,11 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { refusalOf, solver, type Refusal } from "../api";
 import { CallError, UNREACHABLE } from "../connect";
 import { Seat } from "../../generated/eminence/v1/seat_pb";
-import { AnalyzeRequestSchema, Belief, Model, StopReason, type Suggestion } from "../../generated/eminence/v1/solver_pb";
+import { AnalyzeRequestSchema, Belief, Model, StopReason, type Estimate, type Suggestion } from "../../generated/eminence/v1/solver_pb";
 import type { SeatIndex } from "../table/drawing";
 import type { View } from "../../generated/eminence/v1/view_pb";
+import { letterOf } from "../games/game";
+import { isFaint } from "../games/picks";
 
 const STORED = "live";
 const INTERVAL_MS = 200;
@@ -16,6 +18,20 @@ const FIRST_MS = 20_000;
 const SAMPLES = 3;
 /** The server ends the search; the page waits so much longer than that for the last answer. */
 const GRACE_MS = 10_000;
+
+const POINTS_MAX = 200;
+
+const pointOf = ({ iterations, candidates }: Suggestion) => ({
+  at: Number(iterations),
+  wins: new Map(candidates.filter((each) => !isFaint(each)).map(({ action, win }) => [action?.text ?? "", win?.mean ?? 0])),
+});
+
+/** Return the probability that one mean is above another, if both have normal errors. */
+function chanceToBeat(one: Estimate, other: Estimate): number {
+  const error = Math.hypot(one.standardError ?? 0, other.standardError ?? 0);
+  const z = (one.mean - other.mean) / (error || Number.EPSILON);
+  return (1 + Math.tanh(0.79788 * (z + 0.044715 * z ** 3))) / 2;
+}
 
 export class Live {
   suggestion = $state.raw<Suggestion | null>(null);
@@ -34,6 +50,14 @@ export class Live {
   /** Whether `suggestion` is an answer about the view before. */
   isStale = $state(false);
 
+  /** The win of each move that was tried enough, in the answers since the search began; `at` is in iterations. */
+  past = $state.raw<readonly { at: number; wins: ReadonlyMap<string, number> }[]>([]);
+  /** The probability that the best move is the best of all that were tried enough, by the errors of their wins. */
+  sure = $derived.by(() => {
+    const [best, ...others] = (this.suggestion?.candidates ?? []).filter((each) => each.win !== undefined && !isFaint(each));
+    return others.reduce((left, other) => left - 1 + chanceToBeat(best!.win!, other.win!), others.length > 0 ? 1 : 0);
+  });
+
   #stop: AbortController | null = null;
   #view: View | null = null;
   #budgetMs = FIRST_MS;
@@ -41,6 +65,19 @@ export class Live {
   /** The options on which beliefs depend. */
   get beliefs() {
     return { level: this.level, belief: this.isUniform ? Belief.UNIFORM : Belief.ON };
+  }
+
+  /** The options of `eminence suggest` that give the same answer. */
+  get flags(): string {
+    const { iterations, seed } = this.suggestion!;
+    const models = Object.entries(this.models).filter(([, model]) => model !== Model.SAME);
+    return [
+      `--iterations ${iterations} --seed ${seed}`,
+      ...(this.level > 0 ? [`--level ${this.level}`] : []),
+      ...models.map(([seat, model]) => `--model ${letterOf(Number(seat))}=${Model[model].toLowerCase()}`),
+      ...(this.isUniform ? ["--uniform"] : []),
+      ...(this.weighsSecrets ? ["--information"] : []),
+    ].join(" ");
   }
 
   /** Take `view` as the one to analyze, and begin unless the switch is off. */
@@ -95,6 +132,7 @@ export class Live {
     const stop = (this.#stop = new AbortController());
     this.isRunning = true;
     this.refusal = null;
+    this.past = [];
     const request = create(AnalyzeRequestSchema, {
       view,
       budget: { time: durationFromMs(this.#budgetMs) },
@@ -115,6 +153,7 @@ export class Live {
         if (answer.suggestion === undefined) continue;
         this.suggestion = answer.suggestion;
         this.isStale = false;
+        this.past = [...this.past, pointOf(answer.suggestion)].slice(-POINTS_MAX);
       }
     } catch (error) {
       if (this.#stop !== stop) return;

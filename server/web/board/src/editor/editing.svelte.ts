@@ -34,8 +34,10 @@ export class Editing {
   refusal = $state.raw<Refusal | null>(null);
   selected = $state.raw<Spot | null>(null);
   canUndo = $state(false);
+  canRedo = $state(false);
 
   #before: Draft[] = [];
+  #undone: Draft[] = [];
   #pending: ReturnType<typeof setTimeout> | undefined;
   #newest = 0;
 
@@ -59,7 +61,8 @@ export class Editing {
   /** Change the draft. */
   change(how: (draft: Draft) => void): void {
     this.#before = [...this.#before, $state.snapshot(this.draft)].slice(-UNDONE_MAX);
-    this.canUndo = true;
+    this.#undone = [];
+    this.#count();
     how(this.draft);
     this.#checkSoon();
   }
@@ -89,12 +92,26 @@ export class Editing {
   }
 
   undo(): void {
-    const before = this.#before.pop();
-    if (before === undefined) return;
-    this.draft = before;
+    this.#swap(this.#before, this.#undone);
+  }
+
+  redo(): void {
+    this.#swap(this.#undone, this.#before);
+  }
+
+  #swap(from: Draft[], to: Draft[]): void {
+    const draft = from.pop();
+    if (draft === undefined) return;
+    to.push($state.snapshot(this.draft));
+    this.draft = draft;
     this.selected = null;
-    this.canUndo = this.#before.length > 0;
+    this.#count();
     this.#checkSoon();
+  }
+
+  #count(): void {
+    this.canUndo = this.#before.length > 0;
+    this.canRedo = this.#undone.length > 0;
   }
 
   /** Empty the table; the server fills in the start of a game. */

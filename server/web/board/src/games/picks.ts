@@ -48,6 +48,10 @@ export function completed<Action>(choices: Choice<Action>[], picked: readonly Pi
   return choicesLeft(choices, picked).find((choice) => choice.picks.length === picked.length) ?? null;
 }
 
+const FEW_VISITS = 20;
+/** Whether a move was hardly tried, so that its win says nothing. */
+export const isFaint = ({ visits }: { visits: bigint }): boolean => visits < FEW_VISITS;
+
 /** Return the badge of a move by its place in the order of moves: 0 is the best. */
 export const badgeOf = (rank: number): string => "①②③④⑤⑥⑦⑧⑨⑩"[rank] ?? String(rank + 1);
 /** The number of moves with a badge while the reader points at none. */

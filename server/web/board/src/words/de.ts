@@ -89,6 +89,10 @@ export const de: Words = {
   copyLink: "Link kopieren",
   otherPosition: "Eine andere Stellung",
   copyJson: "Als JSON kopieren",
+  copyCommand: "Als Befehl kopieren",
+  sure: (n) => `${n} % sicher`,
+  sureMeaning: "die Wahrscheinlichkeit, nach den Fehlern, dass kein anderer oft genug versuchter Zug besser ist",
+  settling: "Der Gewinn der besten drei Züge während der Suche",
   copied: "Kopiert",
 
   seat: (letter) => `Platz ${letter}`,

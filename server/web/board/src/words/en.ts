@@ -78,6 +78,10 @@ export const en = {
   copyLink: "Copy a link",
   otherPosition: "Another position",
   copyJson: "Copy as JSON",
+  copyCommand: "Copy as command",
+  sure: (n: number) => `sure ${n} %`,
+  sureMeaning: "the probability that no other move that was tried enough is better, by their errors",
+  settling: "The win of the best three moves while the search ran",
   copied: "Copied",
 
   seat: (letter: string) => `Seat ${letter}`,

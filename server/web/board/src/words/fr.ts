@@ -89,6 +89,10 @@ export const fr: Words = {
   copyLink: "Copier un lien",
   otherPosition: "Une autre position",
   copyJson: "Copier en JSON",
+  copyCommand: "Copier en commande",
+  sure: (n) => `sûr à ${n} %`,
+  sureMeaning: "la probabilité, selon les erreurs, qu’aucun autre coup assez essayé ne soit meilleur",
+  settling: "Le gain des trois meilleurs coups pendant la recherche",
   copied: "Copié",
 
   seat: (letter) => `Joueur ${letter}`,

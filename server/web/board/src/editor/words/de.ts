@@ -5,6 +5,7 @@ export const editing: EditorWords = {
   title: "Eine Stellung aufbauen",
   analyse: "Analysieren",
   undo: "Rückgängig",
+  redo: "Wiederholen",
   clear: "Leerer Tisch",
   leave: "Editor verlassen",
   help: "Klicke auf +, um eine Karte hinzuzufügen, und auf eine Karte, um sie zu ändern; ziehe sie, um sie zu verschieben. Tasten auf einer Karte: A–E wem, 1–9 Karte, F Seite, + − Marker, * am Zug, Pfeile, Entf.",

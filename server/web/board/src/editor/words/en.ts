@@ -5,6 +5,7 @@ export const editing = {
   title: "Set up a position",
   analyse: "Analyse it",
   undo: "Undo",
+  redo: "Redo",
   clear: "Empty table",
   leave: "Leave the editor",
   help: "Click + to add a card, and a card to change it; drag a card to move it. On a card, keys work too: A–E owner, 1–9 card, F face, + − tokens, * acts, arrows, Delete.",

@@ -5,6 +5,7 @@ export const editing: EditorWords = {
   title: "Composer une position",
   analyse: "L’analyser",
   undo: "Annuler",
+  redo: "Rétablir",
   clear: "Table vide",
   leave: "Quitter l’éditeur",
   help: "Cliquez sur + pour ajouter une carte, sur une carte pour la changer ; glissez-la pour la déplacer. Touches sur une carte : A–E à qui, 1–9 carte, F face, + − jetons, * agit, flèches, Suppr.",
