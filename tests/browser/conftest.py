@@ -88,6 +88,8 @@ def opened(browser: Any, web: str, path: str = "", **settings: Any) -> Iterator[
     context.on("request", lambda call: None if call.url.startswith(own) else failures.append(f"request: {call.url}"))
     page = context.new_page()
     page.goto(f"{web}/{path}")
+    if path == "" or path.startswith("#"):  # the parts of a page arrive after its document
+        page.locator("main > * + *").first.wait_for(state="attached")
     try:
         yield page
         page.evaluate("0")  # the notes before its answer have arrived
