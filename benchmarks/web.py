@@ -261,7 +261,7 @@ def measure_first(_: Scale) -> dict[str, Measured]:
 
 
 def pages(server: WebServer) -> dict[str, tuple[str, str]]:
-    """Return the address of each page, and the selector of what is there once it can be used."""
+    """Return the address of each page, and the selector of an element of its usable state."""
     return {
         "play": (f"{server.web}/#/play", ".sitters option"),
         "analyse": (link(server, opening()), ".best"),

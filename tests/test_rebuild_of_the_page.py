@@ -1,4 +1,4 @@
-"""`.ci/web` compares the committed bundle with what its sources give, and says what it cannot do without node."""
+"""`.ci/web` compares the committed bundle with a build of its sources, and names a missing node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(*arguments: str, folder: Path = ROOT, **environment: str) -> subprocess.
 
 @pytest.fixture
 def without_node(tmp_path: Path) -> str:
-    """Return a PATH with what the script needs, but node."""
+    """Return a PATH with the programs of the script, except node."""
     for name in ("bash", "env", "dirname", "git"):
         program = shutil.which(name)
         assert program is not None

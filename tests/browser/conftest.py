@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def do_without(why: str) -> NoReturn:
-    """Skip a test for what is missing here; in CI, where nothing may be missing, fail."""
+    """Skip a test that lacks a program; in CI, fail."""
     if os.environ.get("CI") == "true":
         pytest.fail(why)
     pytest.skip(why)

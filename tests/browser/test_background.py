@@ -1,4 +1,4 @@
-"""The server stops to search for a page that nobody looks at."""
+"""The search for a page ends when its tab is hidden, closed or left."""
 
 from __future__ import annotations
 

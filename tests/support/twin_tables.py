@@ -53,7 +53,7 @@ def differences(spec: Any, count: int, *, acting: bool = False) -> tuple[int, in
 
 
 def twin_differences(game_id: str, n_pairs: int) -> int:
-    """Return how many of so many pairs, of all editions and numbers of players, give the seat different bytes."""
+    """Compare pairs of all editions and numbers of players; return the number of pairs whose bytes differ."""
     specs = [spec for spec in SPECS.values() if spec[0] == game_id]
     n_different = 0
     for record, other, seat in islice(chain.from_iterable(zip(*map(endless_pairs, specs), strict=True)), n_pairs):
