@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,11 @@ from program import ROOT
 PARTS = (".ci/web", "buf.yaml", "proto", "engine_cy/look.json", "server/web/board")
 
 
-def run(*arguments: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = {name: value for name, value in os.environ.items() if name != "CI"} | environment
-    command = [folder / ".ci" / "web", *arguments]
+def run(
+    *arguments: str, folder: Path = ROOT, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    variables = {name: value for name, value in os.environ.items() if name != "CI"} | dict(environment or {})
+    command = [str(folder / ".ci" / "web"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=variables, timeout=600)
 
 
@@ -31,7 +34,7 @@ def without_node(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(("arguments", "variables", "code"), [([], {}, 0), ([], {"CI": "true"}, 1), (["write"], {}, 1)])
 def test_missing_node_is_named(arguments: list[str], variables: dict[str, str], code: int, without_node: str) -> None:
-    done = run(*arguments, PATH=without_node, **variables)
+    done = run(*arguments, environment={"PATH": without_node, **variables})
     assert done.returncode == code, done.stderr
     assert "node is missing (Debian: nodejs)" in done.stderr
     assert "nothing checks that server/web/static is what its sources give" in done.stderr
@@ -42,7 +45,10 @@ def test_an_old_node_is_named(without_node: str) -> None:
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo v18.1.0 || echo false\n')
     old.chmod(0o755)
     (Path(without_node) / "npm").symlink_to(old)
-    assert "node 20 or newer is needed, and this is v18.1.0" in run(PATH=without_node, CI="true").stderr
+    assert (
+        "node 20 or newer is needed, and this is v18.1.0"
+        in run(environment={"PATH": without_node, "CI": "true"}).stderr
+    )
 
 
 @pytest.mark.slow
