@@ -8,6 +8,9 @@ import { emptyDraft, newKey, seatIds, type Draft, type DraftCard, type DraftStac
 const SETTLED_MS = 150;
 const UNDONE_MAX = 100;
 
+/** Return a copy of a draft that nothing observes. Svelte's own needs more code, and a draft is JSON. */
+const copyOf = (draft: Draft): Draft => JSON.parse(JSON.stringify(draft)) as Draft;
+
 /** A fault of a draft, at its place. */
 export interface Problem {
   place: Place;
@@ -60,7 +63,7 @@ export class Editing {
 
   /** Change the draft. */
   change(how: (draft: Draft) => void): void {
-    this.#before = [...this.#before, $state.snapshot(this.draft)].slice(-UNDONE_MAX);
+    this.#before = [...this.#before, copyOf(this.draft)].slice(-UNDONE_MAX);
     this.#undone = [];
     this.#count();
     how(this.draft);
@@ -102,7 +105,7 @@ export class Editing {
   #swap(from: Draft[], to: Draft[]): void {
     const draft = from.pop();
     if (draft === undefined) return;
-    to.push($state.snapshot(this.draft));
+    to.push(copyOf(this.draft));
     this.draft = draft;
     this.selected = null;
     this.#count();
@@ -230,7 +233,7 @@ export class Editing {
 
   async #check(): Promise<void> {
     const turn = this.#newest;
-    const draft = $state.snapshot(this.draft);
+    const draft = copyOf(this.draft);
     const view = create(ViewSchema, { game: this.spec, table: this.game.write(draft, this.spec) });
     try {
       const { problems, view: filled, text, worlds } = await rules.checkDraft({ view, fillIn: true });

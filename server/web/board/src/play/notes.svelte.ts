@@ -8,7 +8,7 @@ const EMPTY: Note = { kind: "", text: "", after: 0 };
 export class Notes {
   /** The key of the card whose note is being written. */
   open = $state<string | null>(null);
-  #notes = $state<Record<SeatIndex, Record<string, Note>>>({});
+  #notes = $state.raw<Record<SeatIndex, Record<string, Note>>>({});
   readonly #stored: StoredTable;
 
   constructor(stored: StoredTable) {
@@ -32,7 +32,7 @@ export class Notes {
     if (next.kind === "" && next.text === "") delete notes[card];
     else notes[card] = next;
     this.#notes = { ...this.#notes, [seat]: notes };
-    this.#stored.notes = $state.snapshot(this.#notes);
+    this.#stored.notes = this.#notes;
     keepTable(this.#stored);
   }
 }
