@@ -39,6 +39,7 @@ GameSpec = tuple[str, str | Mapping[str, bool | int | str] | None, int]
 VERSIONS = {
     "default-1": "55e1e78c9cbfafcf3e6b0b10d86cc6d6d94869f4",
     "default-2": "09f7d65a98b096fb8ac7b0d45ffffa889892a017",
+    "default-3": "2371b1707fa47d24dadfb2eccc7787612b9790ce",
 }
 
 

@@ -20,10 +20,9 @@ from engine_cy.game_api cimport (
     log_action_f, read_picks_f, score_secrets_f, write_picks_f,
 )
 
-# Weight of preferences in beliefs about selected cards, fitted by solver/training/beliefs.py to a mixture of players.
-cdef float PREFERENCE_WEIGHT = 0.45
-# The exponent of the evidence. Below 1, beliefs are less sure than those fitted: strangers have other preferences.
-cdef float TRUST = 0.5
+# Weight of preferences in beliefs about selected cards: half of the number that solver/training/beliefs.py fits to a
+# mixture of players, as strangers have other preferences.
+cdef float PREFERENCE_WEIGHT = 0.225
 
 # The only spot.
 cdef enum:
@@ -83,7 +82,7 @@ cdef void score_secrets(const Rules* rules, const State* view, int observer, int
     if evidence.n_spots and evidence.n_kinds > 1:
         prefer_selections(rules, view, player, evidence, preferences)
         for k in range(evidence.n_kinds):
-            evidence.in_spot[0][k] = TRUST * PREFERENCE_WEIGHT * preferences[k]
+            evidence.in_spot[0][k] = PREFERENCE_WEIGHT * preferences[k]
 
 
 cdef void write_picks(const Rules* rules, State* world, int player, const SecretEvidence* evidence,

@@ -616,9 +616,12 @@ cdef int stage_of(const Rules* rules, const State* state) noexcept nogil:
 
 # --- the weights ----------------------------------------------------------------------------------------------
 
+SHARPNESS = Layout()
+SHARPNESS.add(1)
 SETS = ["castle_village_port-3", "castle_village_port-4", "castle_village_port-5"]
 WEIGHTS = Weights(Path(__file__).with_name("weights.json"), 2, SETS,
-                  {"marks": WeightTable(1, MARKS), "features": WeightTable(N_ROWS, FEATURES)})
+                  {"marks": WeightTable(1, MARKS), "sharpness": WeightTable(1, SHARPNESS),
+                   "features": WeightTable(N_ROWS, FEATURES)})
 
 
 cdef int set_of(const Rules* rules) noexcept nogil:
@@ -629,6 +632,7 @@ cdef int set_of(const Rules* rules) noexcept nogil:
 FEATURE_API.playouts = Policy(
     WEIGHTS.width("marks"), is_wide=False, weights=(<array.array>WEIGHTS.memory["marks"]).data.as_floats)
 FEATURE_API.prior = FEATURE_API.playouts
+FEATURE_API.sharpness = (<array.array>WEIGHTS.memory["sharpness"]).data.as_floats
 FEATURE_API.n_rows = N_ROWS
 FEATURE_API.n_features = WEIGHTS.width("features")
 FEATURE_API.features = (<array.array>WEIGHTS.memory["features"]).data.as_floats

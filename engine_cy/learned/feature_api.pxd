@@ -72,6 +72,7 @@ cdef struct FeatureApi:
 
     Policy playouts
     Policy prior
+    const float* sharpness                     # of the prior, by set: the part of its preferences that it keeps
 
     # The weights of the features, by set and row; Weights owns the memory.
     int n_rows

@@ -51,13 +51,17 @@ cdef inline void shares_of(const FeatureApi* api, const Policy* policy, const vo
 
 cdef inline void prior_of(const FeatureApi* api, const void* rules, const void* state, const action_t* actions, int n,
                           float* shares) noexcept nogil:
-    """Write the prior of each of `n` legal actions."""
+    """Write the prior of each of `n` legal actions.
+
+    A search also looks at moves that the policy would not choose, so the prior keeps only a part of the preferences.
+    """
+    cdef float sharpness = api.sharpness[api.set_of(rules)]
     cdef float preferences[MAX_ACTIONS]
     cdef int i
 
     preferences_of(api, &api.prior, rules, state, actions, n, preferences)
     for i in range(n):
-        preferences[i] *= 0.5       # a search looks at moves that the policy would not choose; see DECISIONS.md
+        preferences[i] *= sharpness
     soften(preferences, n, shares)
 
 

@@ -65,9 +65,6 @@ FACTORS.add(2)      # of the logged evidence from the placement of a card and fr
 STYLE = Layout()
 STYLE.add(STYLE_FACTS)
 
-# The exponent of the evidence. Below 1, beliefs are less sure than those fitted: strangers play in other styles.
-cdef float TRUST = 0.8
-
 # A row for each style of play. Random play leaves no traces: its weights are 0.
 STYLES = ("search", "plain", "greedy", "random")
 assert len(STYLES) == N_STYLES
@@ -229,7 +226,7 @@ cdef void score_secrets(const Rules* rules, const State* view, int observer, int
     for k in range(evidence.n_kinds):
         role = role_of(rules, evidence.kinds[k])
         for s in range(N_STYLES):
-            evidence.in_hand[k] += TRUST * styles[s] * weights[s * N_TRACES + trace_in_hand(rules, view, player, role)]
+            evidence.in_hand[k] += styles[s] * weights[s * N_TRACES + trace_in_hand(rules, view, player, role)]
     for i in range(evidence.n_spots):
         card_id = evidence.spots[i]
         spot = spot_of(rules, view, &summary, card_id)
@@ -243,7 +240,7 @@ cdef void score_secrets(const Rules* rules, const State* view, int observer, int
                 if has_log:
                     total += factors[2 * s] * logged.placed[card_id][evidence.kinds[k]]
                     total += factors[2 * s + 1] * logged.kept[card_id][evidence.kinds[k]]
-                evidence.in_spot[i][k] += TRUST * styles[s] * total
+                evidence.in_spot[i][k] += styles[s] * total
 
 
 cdef void write_picks(const Rules* rules, State* world, int player, const SecretEvidence* evidence,

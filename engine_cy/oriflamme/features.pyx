@@ -502,11 +502,13 @@ cdef int stage_of(const Rules* rules, const State* state) noexcept nogil:
 
 # --- the weights ----------------------------------------------------------------------------------------------
 
+SHARPNESS = Layout()
+SHARPNESS.add(1)
 SETS = ["", "oriflamme-3", "oriflamme-4", "oriflamme-5", "oriflamme_prototype-2", "oriflamme_prototype-3",
         "oriflamme_prototype-4", ""]
 WEIGHTS = Weights(Path(__file__).with_name("weights.json"), 2, SETS,
                   {"marks": WeightTable(1, MARKS), "priors": WeightTable(1, PRIORS),
-                   "features": WeightTable(N_ROWS, FEATURES)})
+                   "sharpness": WeightTable(1, SHARPNESS), "features": WeightTable(N_ROWS, FEATURES)})
 
 
 cdef int set_number(const Rules* rules) noexcept nogil:
@@ -518,6 +520,7 @@ FEATURE_API.playouts = Policy(
     WEIGHTS.width("marks"), is_wide=False, weights=(<array.array>WEIGHTS.memory["marks"]).data.as_floats)
 FEATURE_API.prior = Policy(
     WEIGHTS.width("priors"), is_wide=True, weights=(<array.array>WEIGHTS.memory["priors"]).data.as_floats)
+FEATURE_API.sharpness = (<array.array>WEIGHTS.memory["sharpness"]).data.as_floats
 FEATURE_API.n_rows = N_ROWS
 FEATURE_API.n_features = WEIGHTS.width("features")
 FEATURE_API.features = (<array.array>WEIGHTS.memory["features"]).data.as_floats

@@ -110,7 +110,7 @@ class Run:
         if self.name not in beliefs.SETS:
             return None
         model = beliefs.fit_set(self.name, self.sizes.belief_games, self.seed, self.folder / "beliefs", self.workers)
-        return model.tables
+        return model.tables(self.name)
 
     def run(self, install: bool) -> None:
         learned: Tables = self.step(1, "learn", self.learn)

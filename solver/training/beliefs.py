@@ -49,9 +49,8 @@ POPULATION = {
     Member("random", 0.0, 1): "random",
 }
 STYLE_OF = [evidence.STYLES.index(style) for style in POPULATION.values()]
-# How much each style counts in the regression on styles. Random play has half of the weight, or beliefs would be too
-# sure of unknown opponents.
-STYLE_PRIOR = {"search": 2, "plain": 2, "greedy": 2, "random": 6}
+# How much of the fitted evidence play trusts, where less than all of it plays better.
+TRUST = {"oriflamme_prototype-3": 0.8, "oriflamme_prototype-4": 0.8}
 FITTED = [number for number, style in enumerate(evidence.STYLES) if style != "random"]
 ITERATIONS = 400
 SAMPLED = 0.2  # share of the positions of a game
@@ -186,13 +185,12 @@ def add_slope(item: Item, weights: BeliefWeights, slope: Floats) -> None:
 
 
 def fit_styles(items: Sequence[Item]) -> Floats:
-    """Return the weights of the facts for each style, by multinomial logistic regression."""
+    """Return the weights of the facts for each style, by multinomial logistic regression: all styles count alike."""
     facts = np.array([item.style_facts for item in items])
     true = np.array([item.style for item in items])
     scale = np.abs(facts).max(axis=0) + 1e-9  # the facts are sums over a game
     shape = (len(evidence.STYLES), facts.shape[1])
-    prior = np.array([STYLE_PRIOR[style] for style in evidence.STYLES], float)
-    weight = (prior / np.maximum(np.bincount(true, minlength=len(prior)), 1))[true]
+    weight = (1 / np.maximum(np.bincount(true, minlength=shape[0]), 1))[true]
     weight /= weight.sum()
 
     def cost(weights: Floats) -> tuple[float, Floats]:
@@ -234,12 +232,13 @@ class Model(NamedTuple):
             np.asarray(sum(share * weights.factors for share, weights in styles)),
         )
 
-    @property
-    def tables(self) -> dict[str, list[list[float]]]:
+    def tables(self, name: str) -> dict[str, list[list[float]]]:
+        """Return the tables of a set, with the part of the evidence that play trusts."""
+        trust = TRUST.get(name, 1.0)
         return {
-            "bare": [weights.traces.tolist() for weights in self.bare],
-            "told": [weights.traces.tolist() for weights in self.told],
-            "factors": [weights.factors.tolist() for weights in self.told],
+            "bare": [(trust * weights.traces).tolist() for weights in self.bare],
+            "told": [(trust * weights.traces).tolist() for weights in self.told],
+            "factors": [(trust * weights.factors).tolist() for weights in self.told],
             "styles": self.styles.tolist(),
         }
 
@@ -330,7 +329,7 @@ def main() -> None:
             fit_castle(options.games // 10, options.seed, options.work, options.workers)
             continue
         model = fit_set(name, options.games, options.seed, options.work, options.workers)
-        evidence.BELIEFS.write(options.out, name, **model.tables)
+        evidence.BELIEFS.write(options.out, name, **model.tables(name))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
     python -m solver.training.tuning oriflamme-3 --deals 3000 --iterations 2000 --out build/tuning/oriflamme-3.log
 
 Each deal is played once in every seat by a player with settings of its own, drawn from `SETTINGS`, against `default`,
-with as many iterations. The luck of a deal is a hundred times as large as what a setting is worth, so no deal is worth
-a second look: a quadratic surface, fitted to the results of all, tells the Elo that each setting gains over its range,
+with as many iterations. The luck of a deal is a hundred times as large as the worth of a setting, so no settings are
+tried twice: a quadratic surface, fitted to the results of all, tells the Elo that each setting gains over its range,
 with the 95 % interval, and where the surface is highest. A setting whose intervals hold 0 is as good as it is.
 
 Optuna spreads the settings evenly over their ranges, and keeps the deals in `--out`, so the command resumes; more
-`--deals` add to them. What the surface recommends has yet to win a match (`python -m benchmarks match`), on deals of
-another seed and in time, not iterations.
+`--deals` add to them. The settings where it is highest have yet to win a match (`python -m benchmarks match`), on deals
+of another seed and in time, not iterations.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Estimate(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """Hold what a setting is worth at a place p of its range: p * slope + p * p * curve."""
+    """Hold the worth of a setting at a place p of its range: p * slope + p * p * curve."""
 
     slope: Estimate
     curve: Estimate

@@ -1,4 +1,4 @@
-"""What the page tells about hidden cards: the table of beliefs, what spoke for a card, and what a line shows."""
+"""The page tells about hidden cards: the table of beliefs, the evidence for a card, and the cards that a line shows."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_the_table_of_beliefs_is_that_of_the_command(game_id: str, open_page: Op
 
 
 def test_the_table_of_beliefs_fits_on_a_phone(open_page: Open) -> None:
-    """That of Castle, Village, Port scrolls; the heads of its rows stay in view."""
+    """The table of Castle, Village, Port scrolls; the heads of its rows stay in view."""
     wide = "els => els.map(each => each.scrollWidth - each.clientWidth)"
     page = hidden(open_page, viewport={"width": 360, "height": 740})
     assert page.locator(".scrolls").evaluate_all(wide) == [0]
@@ -222,7 +222,7 @@ def beliefs_at(record: Record, ply: int, seat: int, *, with_moves: bool) -> Beli
 
 
 def test_a_review_tells_what_the_moves_spoke_for(open_page: Open) -> None:
-    """With the actions that the seat saw, the third column; all numbers come from what that seat saw."""
+    """With the actions that the seat saw, the third column; all numbers come from the view of that seat."""
     record = record_of(new_game("oriflamme", "en-2019", 3), 5, 40)
     page = open_page("#/review")
     page.get_by_label("Iterations for each decision").evaluate("field => (field.closest('details').open = true)")

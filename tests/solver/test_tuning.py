@@ -1,4 +1,4 @@
-"""Tuning finds what settings are worth, resumes, and gives a player against itself nothing."""
+"""Tuning finds the worth of settings, resumes, and gives a player against itself nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of the board in the browser: what a page can show, each reached by a few steps.
+"""The states of the board in the browser, each reached by a few steps.
 
 Games have people at all seats and a seed, and answers of the solver are those in `tests/browser/answers.json`: a state
 depends neither on the engine's play nor on the time that a search took. `python tests/support/states.py` writes that
