@@ -52,6 +52,7 @@ def views_at(record: Record, ply: int) -> list[View]:
 
 def review(page: Any, record: object, iterations: int = ITERATIONS, *, wait: bool = True) -> Any:
     """Paste a record, and wait until all its decisions are graded."""
+    page.get_by_label("Seed", exact=False).wait_for(state="attached")
     page.locator(".review details", has=page.get_by_label("Seed", exact=False)).evaluate_all(
         "all => all.forEach(each => (each.open = true))"
     )

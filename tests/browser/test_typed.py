@@ -54,7 +54,7 @@ def test_words_that_mean_several_moves_are_completed_first(placing: Any) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["b", "place", "qlace Spy", "place Spy back now"])
 def test_words_that_mean_no_move_are_refused(text: str, placing: Any) -> None:
-    """In play, "b" gives no advice: players ask for a hint, and the page counts it."""
+    """In play, "b" gives no advice: hints have a button, and are counted."""
     page = placing
     field = page.locator(".typed input")
     field.fill(text)

@@ -1,4 +1,4 @@
-"""The layout of the pages: the parts on screen, the rows that scroll, and tables that ask a question, to look at."""
+"""The layout of the pages: things on screen, rows that scroll, and tables that ask a question, to look at."""
 
 from __future__ import annotations
 
