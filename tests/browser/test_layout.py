@@ -95,7 +95,7 @@ def test_a_player_of_an_installed_game_sees_all_that_a_choice_needs(open_page: O
 @pytest.mark.slow
 def test_a_reader_of_an_analysis_sees_the_answer(open_page: Open) -> None:
     page = show_state(open_page, "analysis")
-    beliefs = [".beliefs tbody tr:first-child"]
+    beliefs = ["#beliefs"]
     needed = ["button.live", ".headline .best", ".win-bar svg", "ol.stacks", ".moves tbody tr:nth-child(-n+3)"]
     more = {PHONE: ["[role=tablist]"], TABLET: beliefs, DESKTOP: beliefs}
     for size in SIZES:
@@ -128,7 +128,7 @@ def test_a_reader_of_a_review_sees_the_decision(open_page: Open) -> None:
 @pytest.mark.parametrize(
     ("state", "names", "parts"),
     [
-        ("analysis", ["Moves", "Beliefs", "Line", "Edit"], [".moves", ".beliefs", ".line-steps", ".options"]),
+        ("analysis", ["Moves", "Beliefs", "Line", "Edit"], [".moves", "#beliefs", ".line-steps", ".options"]),
         ("review", ["Beliefs", "Line", "List"], [".then", ".considered", ".decisions"]),
     ],
 )
