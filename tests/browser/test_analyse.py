@@ -311,3 +311,32 @@ def test_a_comparison_grows_while_it_is_shown(open_page: Open) -> None:
     assert len(numbers) > 1
     assert numbers == sorted(numbers)
     assert page.locator("section[aria-labelledby=compared] li").count() == 1
+
+
+GLIDES = """
+window.glides = [];
+const { animate } = Element.prototype;
+Element.prototype.animate = function (frames, options) {
+    glides.push([this.innerText.includes("Heir"), frames.transform[0], options.duration]);
+    return animate.call(this, frames, options);
+};
+"""
+
+
+@pytest.mark.parametrize(("motion", "duration"), [("no-preference", 200), ("reduce", 0)])
+def test_cards_glide_to_their_new_places(motion: str, duration: int, open_page: Open) -> None:
+    """A card in front moves the others to the right: they come from the left."""
+    page = open_page("#/play", reduced_motion=motion)
+    page.context.add_init_script(GLIDES)
+    page.evaluate("localStorage.setItem('live', 'no')")
+    page.goto(page.url.partition("#")[0] + link_to("oriflamme", "B:Heir* A:Spy | round 2 | ask A place | seen by A"))
+    page.reload()
+    page.locator(".hand button.open").first.wait_for()
+    assert page.evaluate("glides") == []
+    page.get_by_label("Try a move").fill("place Archer front")
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_text("Tried so far").wait_for()
+    wait_until(lambda: page.evaluate("glides.length") >= 2)
+    glides = page.evaluate("glides")
+    assert {took for _, _, took in glides} == {duration}
+    assert any(is_heir and re.match(r"translate\(-\d+px", start) for is_heir, start, _ in glides)
