@@ -14,7 +14,7 @@ from program import run
 from twins import record_of
 from waiting import wait_until
 
-from engine_cy import CHANCE, new_game
+from engine_cy import CHANCE, View, new_game
 from engine_cy.record import Record
 from server.games import adapter_of
 from solver.config import read_config
@@ -103,6 +103,7 @@ def test_the_table_of_beliefs_fits_on_a_phone(open_page: Open) -> None:
     """The table of Castle, Village, Port scrolls; the heads of its rows stay in view."""
     wide = "els => els.map(each => each.scrollWidth - each.clientWidth)"
     page = hidden(open_page, viewport={"width": 360, "height": 740})
+    page.get_by_role("tab", name="Beliefs").click()
     assert page.locator(".scrolls").evaluate_all(wide) == [0]
     assert all(
         size >= 11
@@ -111,6 +112,7 @@ def test_the_table_of_beliefs_fits_on_a_phone(open_page: Open) -> None:
         )
     )
     page = hidden(open_page, "castle_village_port", viewport={"width": 360, "height": 740})
+    page.get_by_role("tab", name="Beliefs").click()
     scrolls = page.locator(".scrolls")
     scrolls.evaluate("each => { each.scrollLeft = 1000 }")
     head = page.locator(".kinds th[scope=row]").last.bounding_box()
@@ -211,11 +213,13 @@ def test_a_card_that_can_be_picked_has_a_button_of_its_own(open_page: Open) -> N
 
 def beliefs_at(record: Record, ply: int, seat: int, *, with_moves: bool) -> Beliefs:
     """Return the beliefs of a seat at a ply, from its view, with or without the actions that it saw."""
-    seen = Record(record.start)
+    so_far = Record(record.start)
     for action in record.actions[:ply]:
-        seen = seen.play(action)
-    view = list(record.tables())[ply].view(seat)
-    history = read_history(seen.seen_from(seat), view) if with_moves else None
+        so_far = so_far.play(action)
+    seen = so_far.seen_from(seat)
+    *_, view = seen.tables()
+    assert isinstance(view, View)
+    history = read_history(seen, view) if with_moves else None
     beliefs = beliefs_of(view, history, read_config("default"))
     assert beliefs is not None
     return beliefs
@@ -235,7 +239,7 @@ def test_a_review_tells_what_the_moves_spoke_for(open_page: Open) -> None:
         ply += 1
     page.locator("input.slider").fill(str(ply))
     card = page.locator(".stacks button.thing:has(.card.back)").first
-    slot = int(re.search(r"Slot (\d+)", card.get_attribute("aria-label")).group(1))
+    slot = int(re.findall(r"Slot (\d+)", card.get_attribute("aria-label"))[0])
     card.click()
     shown = shown_evidence(page)
     before, after = (
@@ -268,7 +272,7 @@ def test_a_line_that_shows_a_card_asks_which_by_the_beliefs(open_page: Open) -> 
     which = page.locator(".which button")
     which.first.wait_for()
     choices = [compact(choice.inner_text()) for choice in which.all()]
-    shares = [float(re.search(r"(\d+\.\d) %", choice).group(1)) for choice in choices]
+    shares = [float(re.findall(r"(\d+\.\d) %", choice)[0]) for choice in choices]
     assert shares == sorted(shares, reverse=True)
     assert abs(sum(shares) - 100) < 1
     named = texts[number].removeprefix("C reveal ")

@@ -328,7 +328,7 @@ def test_notes_stay_with_their_card(open_page: Open) -> None:
 def test_a_note_follows_its_card_to_another_place(open_page: Open, served: Server) -> None:
     """B's Decree moves a hidden card of A, on which B has a note."""
     record = record_of(new_game("oriflamme", "en-2019", 3), 3, 29)
-    assert "A2:?(2) >B1:Decree*" in str(list(record.tables())[-1].view("B"))
+    assert "A2:?(2) >B1:Decree*" in str(list(record.seen_from("B").tables())[-1])
     sitters = [table_pb2.Sitter(name=name) for name in ("Ann", "Bea", "Cy")]
     with served.channel() as channel:
         request = table_pb2.OpenTableRequest(record=records.write(record), sitters=sitters)

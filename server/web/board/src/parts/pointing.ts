@@ -10,7 +10,7 @@ export function pointing(list: HTMLElement, tell: (move: string | null) => void)
     for (const name of names) {
       list.addEventListener(name, (event) => {
         change(event);
-        tell(hovered ?? focused);
+        queueMicrotask(() => tell(hovered ?? focused)); // an item that goes away loses the focus while the page is drawn
       });
     }
   };
