@@ -196,9 +196,9 @@ def test_the_copied_command_gives_the_numbers_of_the_page(open_page: Open) -> No
     wait_until(lambda: page.get_by_text("Tried so far").count() == 0)
     page.locator(".options summary").click()
     page.get_by_label("B plays").select_option(label="at random")
-    with page.expect_event("requestfinished", lambda request: "Analyze" in request.url):
-        page.get_by_label("equally likely").check()
-    wait_until(lambda: page.get_by_role("button", name="Live analysis").count() == 1)
+    page.locator("button.live[aria-pressed=false]").wait_for()
+    page.get_by_label("equally likely").check()
+    page.locator("button.live[aria-pressed=false]").wait_for()  # it is pressed while the search runs
     shown = [compact(row.inner_text()) for row in page.locator(".moves tbody td:nth-child(2)").all()]
     page.get_by_role("button", name="Copy as command").click()
     page.get_by_role("button", name="Copied").wait_for()
