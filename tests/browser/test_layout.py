@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def off_screen(page: Any, *selectors: str) -> list[str]:
 
 
 @pytest.fixture(params=QUESTIONS)
-def question(request: pytest.FixtureRequest, open_page: Open, served: Server) -> Iterator[Any]:
+def question(request: pytest.FixtureRequest, open_page: Open, served: Server) -> Any:
     page = open_page(sit_down(served, record_with(*QUESTIONS[request.param])), viewport={"width": 360, "height": 640})
     wait_for_turn(page)
     page.locator(".playing h2.turn").wait_for()
