@@ -100,7 +100,7 @@ def test_a_long_queue_scrolls_by_wheel_and_keys(long_queue: Any) -> None:
 
 
 def is_in_sight(card: Any) -> bool:
-    return 0 <= card.bounding_box()["x"] <= 300
+    return bool(0 <= card.bounding_box()["x"] <= 300)
 
 
 def test_a_long_queue_is_drawn_quickly(long_queue: Any) -> None:

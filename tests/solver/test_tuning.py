@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -43,9 +44,9 @@ def test_the_settings_of_default_win_no_more_than_default():
 
 
 def test_the_command_resumes_and_adds_deals(tmp_path, capsys, monkeypatch):
-    played = []
+    played: list[int] = []
 
-    def count(*arguments: object) -> float:
+    def count(*arguments: Any) -> float:
         played.append(arguments[-1])
         return play(*arguments)
 
