@@ -40,7 +40,9 @@ def test_every_word_is_there_in_each_language(folder: Path, language: str) -> No
     english = (folder / "en.ts").read_text("utf-8")
     other = (folder / f"{language}.ts").read_text("utf-8")
     assert len(keys(english)) > 20
-    assert names_of(other) == names_of(english)
+    # English leaves out the sentences of refusals that the server has: their names are those of the contract.
+    known = set(names_of(english))
+    assert [name for name in names_of(other) if name in known or not name.isupper()] == names_of(english)
     assert OUTER_KEY.findall(english)
     assert OUTER_KEY.findall(other) == OUTER_KEY.findall(english)
     translated = dict(OUTER_TEXT.findall(other))
