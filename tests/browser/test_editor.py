@@ -430,9 +430,10 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
 
 @pytest.mark.parametrize(("language", "title"), [("fr", "Composer une position"), ("de", "Eine Stellung aufbauen")])
 def test_the_editor_speaks_other_languages(language: str, title: str, open_page: Open) -> None:
-    page = edit(open_page("#/analyse", viewport={"width": 320, "height": 640}))
+    page = edit(open_page("#/analyse"))
     page.get_by_label("Language").select_option(language)
     page.get_by_role("heading", name=title).wait_for()
+    page.set_viewport_size({"width": 320, "height": 640})
     card(page, 0, 1).click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert "undefined" not in page.locator("body").inner_text()

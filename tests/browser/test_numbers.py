@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,20 +20,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def with_compared_effort(page: Any) -> None:
-    def change(route: Any) -> None:
-        request = json.loads(route.request.post_data)
-        request["budget"] = {"iterations": str(COMPARED)}
-        request["options"] = {**request.get("options", {}), "seed": str(SEED)}
-        route.continue_(post_data=json.dumps(request))
-
-    page.route("**/Compare", change)
-
-
 def opened(open_page: Open, game_id: str) -> Any:
     page = open_page("#/play")
     with_effort(page)
-    with_compared_effort(page)
+    with_effort(page, COMPARED, method="CompareStream")
     return analysed(page, link_to(game_id, VIEWS[game_id]))
 
 
@@ -46,6 +35,7 @@ def test_a_comparison_is_that_of_the_command(game_id: str, open_page: Open) -> N
         box.check()
     page.get_by_role("button", name="Compare in the same worlds").click()
     section = page.get_by_role("region", name="Comparison of pinned moves")
+    page.get_by_role("button", name="Compare in the same worlds").wait_for()
     section.locator("li").first.wait_for()
     effort = ("--iterations", COMPARED, "--seed", SEED)
     expected = run("compare", VIEWS[game_id], *moves, "--game", game_id, "--json", *effort).json

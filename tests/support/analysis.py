@@ -22,17 +22,18 @@ def link_to(game_id: str, text: str, players: int = 3) -> str:
     return "#/analyse?" + urlencode({"game": game_id, "edition": edition, "players": players, "view": text})
 
 
-def with_effort(page: Any, iterations: int = ITERATIONS, seed: int = SEED) -> None:
-    """Give every live analysis of a page a fixed effort and seed instead of a time."""
+def with_effort(page: Any, iterations: int = ITERATIONS, seed: int = SEED, method: str = "Analyze") -> None:
+    """Give every live analysis of a page, or every comparison, a fixed effort and seed instead of a time."""
 
     def change(route: Any) -> None:
         [(_, body)] = envelopes(route.request.post_data_buffer)
-        request = json.loads(body)
+        message = json.loads(body)
+        request = message["compare"] if method == "CompareStream" else message
         request["budget"] = {"iterations": str(iterations)}
         request["options"] = {**request.get("options", {}), "seed": str(seed)}
-        route.continue_(post_data=enveloped(json.dumps(request).encode()))
+        route.continue_(post_data=enveloped(json.dumps(message).encode()))
 
-    page.route("**/Analyze", change)
+    page.route(f"**/{method}", change)
 
 
 def analysed(page: Any, address: str) -> Any:
