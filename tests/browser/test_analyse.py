@@ -248,6 +248,11 @@ def test_the_line_of_every_candidate_can_be_stepped_through(width: int, open_pag
     page = open_page("#/play", viewport={"width": width, "height": 800})
     with_effort(page)
     analysed(page, link_to("castle_village_port", VIEWS["castle_village_port"]))
+
+    def turn_to(tab: str) -> None:  # only phones have tabs
+        for each in page.get_by_role("tab", name=tab).all():
+            each.click()
+
     # A move that was hardly tried has no line.
     rows = [row for row in page.locator("table.moves tbody tr").all() if row.locator("td.line button").count()]
     assert len(rows) >= 2
@@ -261,11 +266,13 @@ def test_the_line_of_every_candidate_can_be_stepped_through(width: int, open_pag
         assert box["height"] >= 24
         assert 0 <= box["x"] <= width - box["width"]
         button.click()
+        turn_to("Line")
         steps = page.locator(".line-steps .move")
         assert move in steps.first.inner_text()
         steps.first.click()
         page.locator(".line-steps [aria-pressed=true]", has_text=move).wait_for()
         page.get_by_role("button", name="Back to the position").click()
+        turn_to("Moves")
 
 
 @pytest.mark.parametrize("width", [1440, 360])
