@@ -119,7 +119,7 @@ export const playing: PlayWords = {
   inHand: "auf der Hand",
   aside: "beiseitegelegt",
   none: "keine",
-  review: "Diese Partie durchsehen",
+  review: "Partie durchsehen",
   again: "Dieselben Spieler noch einmal",
   you: "du",
 };
