@@ -48,13 +48,16 @@ class Range(NamedTuple):
 
     def at(self, place: float) -> float:
         """Return the value at a place from -1, the low end, to 1."""
-        low, high = (math.log(self.low), math.log(self.high)) if self.logarithmic else (self.low, self.high)
+        low, high = self._scaled(self.low), self._scaled(self.high)
         value = low + (high - low) * (place + 1) / 2
         return math.exp(value) if self.logarithmic else value
 
     def place_of(self, value: float) -> float:
-        low, high = (math.log(self.low), math.log(self.high)) if self.logarithmic else (self.low, self.high)
-        return 2 * ((math.log(value) if self.logarithmic else value) - low) / (high - low) - 1
+        low, high = self._scaled(self.low), self._scaled(self.high)
+        return 2 * (self._scaled(value) - low) / (high - low) - 1
+
+    def _scaled(self, value: float) -> float:
+        return math.log(value) if self.logarithmic else value
 
 
 SETTINGS = {
