@@ -71,7 +71,7 @@ const CODES_OF_HTTP: Record<number, string> = {
 
 // A server that is gone may be back soon; the last pause is repeated.
 const RECONNECT_MS = [500, 1000, 2000, 5000];
-// A busy server says itself when to repeat a call. After so many tries, the page shows the refusal.
+// A busy server says when the page may repeat a call. After this number of tries, the page shows the refusal.
 const BUSY_TRIES_MAX = 10;
 
 type Fields = Record<string, unknown>;

@@ -15,7 +15,7 @@ export class Delay {
   /** Ends the pause. */
   end: () => void = () => undefined;
 
-  /** Wait for so many milliseconds, until `end`, or until the call is given up. */
+  /** Wait for a number of milliseconds, until `end`, or until the caller gives up. */
   async pause(cause: Cause, ms: number, signal: AbortSignal | undefined): Promise<void> {
     this.cause = cause;
     this.until = Date.now() + ms;

@@ -6,7 +6,7 @@ import { motion } from "./motion";
 const placesOf = (list: HTMLElement) =>
   new Map([...list.children].map((item) => [item, [(item as HTMLElement).offsetLeft, (item as HTMLElement).offsetTop] as const]));
 
-/** Let the items of a list glide whenever `items` change; whatever else moves them, `around`, is no glide. */
+/** Let the items of a list glide when `items` change; when `around` changes, they move at once. */
 export function glide(list: HTMLElement, now: { items: unknown; around: unknown }) {
   let { items } = now;
   let places = placesOf(list);

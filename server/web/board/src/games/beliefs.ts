@@ -1,4 +1,4 @@
-// What a seat may believe about hidden cards, and where these are.
+// The beliefs of a seat about hidden cards, and the places of these cards.
 
 import { create } from "@bufbuild/protobuf";
 import { drawingOf, kindOf, picksOf } from ".";
