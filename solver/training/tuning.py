@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -189,7 +190,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         direction="maximize",
         load_if_exists=True,
     )
-    play_deals(study, spec, options.iterations, options.seed, options.deals, options.workers)
+    try:
+        play_deals(study, spec, options.iterations, options.seed, options.deals, options.workers)
+    except KeyboardInterrupt:
+        sys.exit("interrupted: the same command continues")
     print(as_text(effects(results(study), spec[2])))
 
 
