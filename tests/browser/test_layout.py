@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from analysis import analysed, link_to, with_effort
 from board import set_up, wait, wait_for_turn
 from layouts import CURSOR, DESKTOP, OFF_SCREEN, PHONE, QUESTIONS, SIZES, TABLET, record_with, sit_down
 from plugins import install_games
@@ -14,6 +15,19 @@ from process import Server, server
 from states import show, show_state
 
 Open = Callable[..., Any]
+MANY_MOVES = [
+    ("oriflamme", 3, "B:Heir* A:Spy C:? | round 2 | ask A place | seen by A"),
+    ("oriflamme", 5, "B1:? C1:? D1:? E1:? A1:Spy | round 2 | ask A place | seen by A"),
+    (
+        "castle_village_port",
+        5,
+        "castle 5E 4B | village 15C 14A 13E 8A 8D 7E | port 15D 13C 10E 8B 6D 4D 4A 2D 1E 1B 1A 1D | round 3 | turn 3"
+        " | first D | ask B move by 4B | gold 19 20 24 14 11 | selected - - ? - - | hands ? 13,12,3 ? ? ?"
+        " | piles 15,13,12,9,7 11,10,9,6,5,2 14,11,8,7,5,4 13,7,3 14,9,6,4 | seen by B",
+    ),
+]
+ANSWER = ("button.live", ".headline .best", ".win-bar svg", ".moves tbody tr:nth-child(-n+3)")
+BELIEFS = ("#beliefs", "#beliefs + .scrolls tbody tr:first-child")
 TABLE = ("#question", ".seats .badge", ".seats .points", ".hand .held", "ol.stacks")
 
 
@@ -95,14 +109,28 @@ def test_a_player_of_an_installed_game_sees_all_that_a_choice_needs(open_page: O
 @pytest.mark.slow
 def test_a_reader_of_an_analysis_sees_the_answer(open_page: Open) -> None:
     page = show_state(open_page, "analysis")
-    beliefs = ["#beliefs"]
-    needed = ["button.live", ".headline .best", ".win-bar svg", "ol.stacks", ".moves tbody tr:nth-child(-n+3)"]
-    more = {PHONE: ["[role=tablist]"], TABLET: beliefs, DESKTOP: beliefs}
+    more = {PHONE: ("[role=tablist]",), TABLET: BELIEFS[:1], DESKTOP: BELIEFS}
     for size in SIZES:
         show(page, *size, "light")
-        assert off_screen(page, *needed, *more[size]) == [], size
+        assert off_screen(page, *ANSWER, "ol.stacks", *more[size]) == [], size
     left, right = page.locator(".table").bounding_box(), page.locator(".answer").bounding_box()
     assert 1.4 < left["width"] / right["width"] < 1.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("game_id", "players", "text"), MANY_MOVES)
+def test_many_moves_leave_room_for_the_beliefs(game_id: str, players: int, text: str, open_page: Open) -> None:
+    """On a desktop, the list of moves scrolls under its head: three moves, the line and the beliefs are on screen."""
+    page = open_page("#/play")
+    with_effort(page)
+    analysed(page, link_to(game_id, text, players))
+    assert page.locator(".moves tbody tr").count() == 12
+    show(page, *DESKTOP, "light")
+    assert off_screen(page, *ANSWER, ".line-steps .move:first-of-type", *BELIEFS) == []
+    page.get_by_role("button", name="Show all").click()
+    last = page.locator(".moves tbody tr").last
+    last.scroll_into_view_if_needed()
+    assert off_screen(page, ".moves thead th", ".moves tbody tr:last-child") == []
 
 
 @pytest.mark.slow
