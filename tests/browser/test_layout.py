@@ -76,6 +76,20 @@ def test_a_player_sees_all_that_a_choice_needs(question: Any) -> None:
 
 
 @pytest.mark.slow
+def test_a_player_who_sees_the_best_moves_sees_the_win_bar(open_page: Open) -> None:
+    """No bar without a hint, nor with the one that only says where to look: nobody asked for that advice."""
+    page = show_state(open_page, "table")
+    page.keyboard.press("h")
+    page.locator(".hint p").wait_for()
+    assert page.locator(".win-bar").count() == 0
+    page.keyboard.press("h")
+    page.locator(".hint li").first.wait_for()
+    show(page, *DESKTOP, "light")
+    assert off_screen(page, *TABLE, ".hint .win-bar svg", ".hint li", ".log ol") == []
+    assert page.locator(".win-bar .badge").all_inner_texts() == ["A", "B", "C"]
+
+
+@pytest.mark.slow
 def test_a_long_queue_follows_its_cursor(open_page: Open, served: Server) -> None:
     """From move to move, the card that acts stays in the middle of a phone's screen."""
     record = record_with(*QUESTIONS["oriflamme for 5"])

@@ -1,7 +1,7 @@
 // A hint in three steps: where to look, the best moves, and the analysis.
 
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
-import type { Candidate } from "../../generated/eminence/v1/solver_pb";
+import type { Candidate, SeatValue } from "../../generated/eminence/v1/solver_pb";
 import type { View } from "../../generated/eminence/v1/view_pb";
 import { refusalOf, solver, type Refusal } from "../api";
 
@@ -14,6 +14,8 @@ export class Hints {
   /** 0: none, 1: where to look, 2: the best moves. */
   step = $state(0);
   candidates = $state.raw<Candidate[]>([]);
+  /** The expected share of the win of each seat. */
+  seats = $state.raw<SeatValue[]>([]);
   refusal = $state.raw<Refusal | null>(null);
   isThinking = $state(false);
   /** The move in the list at which the pointer or the keyboard is. */
@@ -34,6 +36,7 @@ export class Hints {
       const { suggestion } = await solver.suggest(request, { signal: stop.signal, timeoutMs: TIME_MS + GRACE_MS });
       if (this.#stop !== stop) return false;
       this.candidates = suggestion?.candidates ?? [];
+      this.seats = suggestion?.seats ?? [];
       this.step = 1;
     } catch (error) {
       if (this.#stop === stop) this.refusal = refusalOf(error);
@@ -52,6 +55,7 @@ export class Hints {
     this.isThinking = false;
     this.step = 0;
     this.candidates = [];
+    this.seats = [];
     this.pointed = this.refusal = null;
   }
 }
