@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,22 @@ def test_letter_keys_can_be_switched_off_in_the_analysis(open_page: Open) -> Non
     settle(page, KEYS, True)
     page.keyboard.press("e")
     page.locator(".editor").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("state", "keys"),
+    [("analysis", "EL/I"), pytest.param("later", "HUN/", marks=pytest.mark.slow)],
+)
+def test_keys_that_are_switched_off_are_not_shown(state: str, keys: str, open_page: Open) -> None:
+    """Neither on buttons and fields nor in the list of keys; arrows and named keys stay."""
+    page = show_state(open_page, state)
+    signs = page.locator("main kbd").filter(has_text=re.compile(r"^[^←]$"))
+    assert set(signs.all_text_contents()) == set(keys)
+    settle(page, KEYS, False)
+    assert signs.count() == 0
+    assert page.locator("main kbd").count() > 0
+    settle(page, KEYS, True)
+    assert set(signs.all_text_contents()) == set(keys)
 
 
 @pytest.mark.slow
