@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import math
 import re
 import shlex
@@ -13,7 +15,9 @@ import pytest
 from analysis import VIEWS, analysed, compact, link_to, with_effort
 from board import set_up, wait_for_turn
 from program import run
+from states import ANSWERS, show_state
 from waiting import wait_until
+from web import enveloped
 
 Open = Callable[..., Any]
 PLACE = "B:Heir* A:Spy C:? | round 2 | first A | ask A place | seen by A"
@@ -93,6 +97,38 @@ def test_a_hardly_tried_move_is_faint_and_has_no_number(open_page: Open) -> None
     page = many_moves(open_page, 10)
     assert not CHANCE.search(page.locator(".headline .best").inner_text())
     assert re.search(r"tried \d+ times only", page.locator(".headline .best").inner_text())
+
+
+@pytest.mark.parametrize("by", ["pointer", "focus"])
+def test_rows_keep_their_order_while_the_reader_is_in_them(by: str, open_page: Open) -> None:
+    """Two answers about one position, the second in the other order: it orders the rows when the reader leaves them."""
+    page = show_state(open_page, "analysis")
+    rows, first = page.locator(".moves tbody th"), page.locator(".moves button.move").first
+    moves = rows.all_inner_texts()
+    assert len(set(moves)) > 1
+
+    def analyse_again(iterations: str, step: int) -> None:
+        answer = copy.deepcopy(ANSWERS["Analyze"][-1])
+        answer["suggestion"]["candidates"] = answer["suggestion"]["candidates"][::step]
+        answer["suggestion"]["iterations"] = iterations
+        body = enveloped(json.dumps(answer).encode()) + b"\x02" + len(b"{}").to_bytes(4, "big") + b"{}"
+        page.route("**/Analyze", lambda route: route.fulfill(body=body, content_type="application/connect+json"))
+        page.keyboard.press("l")
+        page.get_by_text(f"{iterations} iterations").wait_for()
+
+    if by == "pointer":
+        first.hover()
+    else:
+        first.focus()
+    analyse_again("777", -1)
+    assert rows.all_inner_texts() == moves
+    if by == "pointer":
+        page.mouse.move(5, 5)
+    else:
+        page.locator("button.live").focus()
+    wait_until(lambda: rows.all_inner_texts() == moves[::-1])
+    analyse_again("888", 1)
+    assert rows.all_inner_texts() == moves  # nobody is there: the order is that of the answer at once
 
 
 @pytest.mark.slow
