@@ -284,14 +284,16 @@ def measure_opening(scale: Scale) -> dict[str, Measured]:
     desktop, phone = [], []
     with web_server() as server, chromium() as browser:
         for _ in range(scale.rounds):
-            desktop.append(opened(browser, server, is_phone=False))
-            phone.append(opened(browser, server, is_phone=True))
+            address = link(server, opening())
+            desktop.append(opened(browser, address, is_phone=False))
+            phone.append(opened(browser, address, is_phone=True))
     return opening_figures(desktop, phone)
 
 
-def opened(browser: Any, server: WebServer, *, is_phone: bool) -> Opening:
+def opened(browser: Any, address: str, *, is_phone: bool) -> Opening:
+    """Open a position in a new window."""
     with window(browser, is_phone=is_phone) as page:
-        page.goto(link(server, opening()))
+        page.goto(address)
         wait_for_answer(page)
         page.wait_for_timeout(2000)
         seen = page.evaluate("seen")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from analysis import link_to
 from process import Server
 
 from benchmarks import web
@@ -120,3 +121,33 @@ def test_the_page_works_without_a_network(browser: Any) -> None:
     done = subprocess.run([*OFFLINE, program, *arguments], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "2 passed" in done.stdout
+
+
+# --- shifts of the layout --------------------------------------------------------------------------------------
+
+POSITIONS = {
+    "two moves": "C:Lord* >A:Ambush(1) B:Soldier* A:Lord(1) C:?(2) | round 4 | points 7 7 7 | seen by A",
+    "many moves": "B:Heir* A:Spy C:? | round 2 | first A | ask A place | seen by A",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_phone", [False, True], ids=["desktop", "phone"])
+@pytest.mark.parametrize("position", POSITIONS)
+def test_an_analysis_that_opens_and_streams_hardly_shifts(
+    position: str, is_phone: bool, browser: Any, served: Server
+) -> None:
+    """From the address of a position until 2 s after its first answer, as `benchmarks web` measures it."""
+    seen = web.opened(browser, f"{served.web}/{link_to('oriflamme', POSITIONS[position])}", is_phone=is_phone)
+    assert seen.answer > 0
+    assert seen.shift <= web.GOALS["layout_shift"].goal
+
+
+@pytest.mark.slow
+def test_a_shift_is_measured(browser: Any, served: Server) -> None:
+    """Twin of the test above: it can fail."""
+    with web.window(browser) as page:
+        page.goto(f"{served.web}/{link_to('oriflamme', POSITIONS['two moves'])}")
+        web.wait_for_answer(page)
+        page.evaluate("document.querySelector('main').style.paddingTop = '300px'")
+        page.wait_for_function(f"seen.shift > {web.GOALS['layout_shift'].goal}")
