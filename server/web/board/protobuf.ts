@@ -16,7 +16,12 @@ export const smallProtobuf: Plugin = {
   resolveId: (id) => (/^@bufbuild\/protobuf(\/\w+)?$/.test(id) ? RUNTIME : undefined),
   transform(code, id) {
     if (!id.endsWith("_pb.ts")) return undefined;
-    return code.replace(/(?<=fileDesc\()"(\w|[+/])+"/, (bytes) => literal(JSON.parse(bytes)));
+    const file = /^export const (file_\w+)/m.exec(code)?.[1];
+    let enums = 0;
+    return code
+      .replace(/(?<=fileDesc\()"(\w|[+/])+"/, (bytes) => literal(JSON.parse(bytes)))
+      .replace(/(?<=import \{ enumDesc)/, ", numbersOf")
+      .replace(/^export enum (\w+) \{[^}]*\}/gm, (_, name) => `export const ${name} = /*@__PURE__*/ numbersOf(${file}, ${enums++});`);
   },
 };
 

@@ -145,6 +145,12 @@ const absolute = (scope: string, type: string): string => (type.startsWith(".") 
 export const messageDesc = (file: File, index: number, ...path: number[]): Message =>
   path.reduce((message, next) => message.messages[next]!, file.messages[index]!);
 export const enumDesc = (file: File, index: number): Enum => file.enums[index]!;
+/** Return the numbers of an enum by their short names, and the names by the numbers: the object of a TypeScript enum. */
+export function numbersOf(file: File, index: number): Record<string, number | string> {
+  const { values, sharedPrefix } = file.enums[index]!;
+  const words = values.map(({ name, number }): [string, number] => [name.slice(sharedPrefix.length), number]);
+  return Object.fromEntries([...words, ...words.map(([word, number]) => [number, word])]);
+}
 export const serviceDesc = (file: File, index: number): Service => file.services[index]!;
 
 // --- well-known types ---
