@@ -188,6 +188,7 @@ export const de: Words = {
   mix: "Unberechenbar spielt, wer mischt",
   showAll: (n) => `Alle ${n} Züge zeigen`,
   winOfSeats: "Erwarteter Anteil am Gewinn",
+  decimal: (n) => n.toFixed(1).replace(".", ","),
   percent: (p) => `${(100 * p).toFixed(1).replace(".", ",")} %`,
   error: (p) => `± ${(100 * p).toFixed(1).replace(".", ",")}`,
   errorMeaning: "zwei Zahlen, die sich um weniger als das Doppelte ihrer Fehler unterscheiden, können gleich sein",

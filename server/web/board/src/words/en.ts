@@ -177,6 +177,7 @@ export const en = {
   mix: "Unpredictable play mixes",
   showAll: (n: number) => `Show all ${n} moves`,
   winOfSeats: "Expected share of the win",
+  decimal: (n: number) => n.toFixed(1),
   percent: (p: number) => `${(100 * p).toFixed(1)} %`,
   error: (p: number) => `± ${(100 * p).toFixed(1)}`,
   errorMeaning: "two numbers that differ by less than twice their errors may be equal",

@@ -188,6 +188,7 @@ export const fr: Words = {
   mix: "Pour rester imprévisible",
   showAll: (n) => `Afficher les ${n} coups`,
   winOfSeats: "Part de victoire attendue",
+  decimal: (n) => n.toFixed(1).replace(".", ","),
   percent: (p) => `${(100 * p).toFixed(1).replace(".", ",")} %`,
   error: (p) => `± ${(100 * p).toFixed(1).replace(".", ",")}`,
   errorMeaning: "deux nombres qui diffèrent de moins de deux fois leurs erreurs peuvent être égaux",
