@@ -164,6 +164,8 @@ def test_what_cannot_be_read_is_refused_in_words(open_page: Open) -> None:
         paste(page, text)
         page.locator(".complaint").first.wait_for()
         assert len(page.locator(".complaint").first.inner_text()) > 10
+    page.locator(".notice button").click()
+    page.locator(".notice .complaint").wait_for(state="detached")
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import { FieldDescriptorProto_Label as Label, FieldDescriptorProto_Type as Type 
 import { FileDescriptorProtoSchema, type DescriptorProto, type EnumDescriptorProto } from "@bufbuild/protobuf/wkt";
 import { type FieldDescriptorProto } from "@bufbuild/protobuf/wkt";
 import type { Plugin } from "vite";
+import { prefixOf } from "./src/protobuf.ts";
 
 const RUNTIME = new URL("src/protobuf.ts", import.meta.url).pathname;
 
@@ -64,9 +65,9 @@ function fieldWord(field: FieldDescriptorProto, oneofs: string[], named: (type: 
 }
 
 function enumLine({ name, value }: EnumDescriptorProto): string {
-  const prefix = value[0]!.name.replace(/UNSPECIFIED$/, "");
+  const prefix = prefixOf(name);
   for (const [at, { name, number }] of value.entries()) {
     if (number !== at || !name.startsWith(prefix)) throw new Error(`src/protobuf.ts cannot read the value ${name}`);
   }
-  return ["enum", name, prefix, ...value.map(({ name }) => name.slice(prefix.length))].join(" ");
+  return ["enum", name, ...value.map(({ name }) => name.slice(prefix.length))].join(" ");
 }

@@ -18,13 +18,17 @@ class Enum {
   readonly value: Record<number, EnumValue>;
   readonly sharedPrefix: string;
 
-  constructor(scope: string, name: string, names: string[]) {
+  constructor(scope: string, name: string, words: string[]) {
     this.typeName = scope + name;
-    this.values = names.map((name, number) => ({ name, number }));
+    const prefix = prefixOf(name);
+    this.values = words.map((word, number) => ({ name: prefix + word, number }));
     this.value = Object.fromEntries(this.values.map((value) => [value.number, value]));
-    this.sharedPrefix = `${name.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()}_`;
+    this.sharedPrefix = prefix.toLowerCase();
   }
 }
+
+/** Return the beginning of the names of an enum's values: "SEAT_". */
+export const prefixOf = (name: string): string => `${name.replace(/(?<!^)[A-Z]/g, "_$&").toUpperCase()}_`;
 
 /** A field in the words of the build: "hand:Card*|cards" is a list of messages and a member of the group "cards". */
 const FIELD = /^(\w+):([\w.]+)(!?)(\*?)(\??)(?:\|(\w+))?$/;
@@ -122,8 +126,7 @@ export function fileDesc(text: string): File {
       const outer = messages.get(scope + name.replace(/\.?\w+$/, ""));
       (outer ?? file).messages.push(message);
     } else if (what === "enum") {
-      const [prefix = "", ...names] = words;
-      const values = new Enum(scope, name, names.map((each) => prefix + each));
+      const values = new Enum(scope, name, words);
       enums.set(values.typeName, values);
       file.enums.push(values);
     } else {
