@@ -657,15 +657,16 @@ def test_a_game_is_reviewed_by_keyboard_alone(open_page: Open) -> None:
     press_by_keyboard(page, ".review form button.main")
     page.get_by_role("progressbar").wait_for()
     assert is_kept()
-    for name in ("Stop", "Grade again"):
-        page.get_by_role("button", name=name).wait_for()
-        assert page.evaluate("document.activeElement.innerText.trim()") == name
+    stop, again = page.get_by_role("button", name="Stop"), page.get_by_role("button", name="Grade again")
+    for _ in range(2):
+        stop.or_(again).first.wait_for()  # a quick machine has graded the game before it is stopped
+        assert page.evaluate("document.activeElement.innerText.trim()") in ("Stop", "Grade again")
         page.keyboard.press("Enter")
         assert is_kept()
     for key in ("End", "Home", "ArrowRight", "Shift+ArrowRight", "v", "ArrowLeft"):
         page.keyboard.press(key)
         assert is_kept()
-    page.get_by_role("button", name="Stop").or_(page.get_by_role("button", name="Grade again")).first.wait_for()
+    stop.or_(again).first.wait_for()
     for selector in ('[aria-label="Next move"]', ".eye", ".costliest button", "tr[data-decision] button"):
         press_by_keyboard(page, selector)
         assert is_kept()
