@@ -128,7 +128,7 @@ def test_rows_keep_their_order_while_the_reader_is_in_them(by: str, open_page: O
         page.locator("button.live").focus()
     wait_until(lambda: rows.all_inner_texts() == moves[::-1])
     analyse_again("888", 1)
-    assert rows.all_inner_texts() == moves  # nobody is there: the order is that of the answer at once
+    assert rows.all_inner_texts() == moves  # without a pointer, the order is that of the answer at once
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_a_player_sees_all_that_a_choice_needs(question: Any) -> None:
 
 @pytest.mark.slow
 def test_a_player_who_sees_the_best_moves_sees_the_win_bar(open_page: Open) -> None:
-    """No bar without a hint, nor with the one that only says where to look: nobody asked for that advice."""
+    """No bar without a hint, nor with the one that only says where to look: a bar is advice, too."""
     page = show_state(open_page, "table")
     page.keyboard.press("h")
     page.locator(".hint p").wait_for()
