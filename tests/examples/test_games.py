@@ -126,7 +126,7 @@ def test_a_call_to_a_full_server_is_repeated(example: list[str], tmp_path: Path)
                     # The thread is free long before the example retries: the server expects a second of work.
                     search.cancel()
                     if counted.calls(METHODS, "RESOURCE_EXHAUSTED") > refusals:
-                        time.sleep(2)
+                        is_done.wait(2)
 
         busy = threading.Thread(target=occupy)
         busy.start()

@@ -79,6 +79,7 @@ def test_a_search_that_a_deadline_ended_is_reproduced_by_its_iterations(shares: 
             assert (first.stopped_by, first.reproducible) == ("time", False)
             if min(first.share_iterations):
                 break
+    assert min(first.share_iterations) > 0
     budget = Budget(iterations=sum(first.share_iterations))
     question = SearchQuestion(opening(), budget, seed=9, shares=shares, share_iterations=first.share_iterations)
     repeated = compute_here(question)

@@ -17,6 +17,7 @@ export const smallProtobuf: Plugin = {
   resolveId: (id) => (/^@bufbuild\/protobuf(\/\w+)?$/.test(id) ? RUNTIME : undefined),
   transform(code, id) {
     if (!id.endsWith("_pb.ts")) return undefined;
+    // The text of a file has its enums, too: the page makes their objects of it.
     const file = /^export const (file_\w+)/m.exec(code)?.[1];
     let enums = 0;
     return code

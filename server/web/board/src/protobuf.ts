@@ -13,22 +13,21 @@ interface EnumValue {
 
 class Enum {
   readonly typeName: string;
+  /** The values; each has its place for a number, as the build sees to. */
   readonly values: EnumValue[];
-  /** The values by their numbers. */
-  readonly value: Record<number, EnumValue>;
+  readonly value: EnumValue[];
   readonly sharedPrefix: string;
 
   constructor(scope: string, name: string, words: string[]) {
     this.typeName = scope + name;
     const prefix = prefixOf(name);
-    this.values = words.map((word, number) => ({ name: prefix + word, number }));
-    this.value = Object.fromEntries(this.values.map((value) => [value.number, value]));
+    this.values = this.value = words.map((word, number) => ({ name: prefix + word, number }));
     this.sharedPrefix = prefix.toLowerCase();
   }
 }
 
 /** Return the beginning of the names of an enum's values: "SEAT_". */
-export const prefixOf = (name: string): string => `${name.replace(/(?<!^)[A-Z]/g, "_$&").toUpperCase()}_`;
+export const prefixOf = (name: string): string => `${name.replace(/\B[A-Z]/g, "_$&").toUpperCase()}_`;
 
 /** A field in the words of the build: "hand:Card*|cards" is a list of messages and a member of the group "cards". */
 const FIELD = /^(\w+):([\w.]+)(!?)(\*?)(\??)(?:\|(\w+))?$/;
@@ -139,8 +138,8 @@ export function fileDesc(text: string): File {
 function methodOf(scope: string, word: string): [string, Method] {
   const [, name = "", input = "", output = "", isStream] = /^(\w+):([\w.]+):([\w.]+)(\*?)$/.exec(word)!;
   const methodKind = isStream ? "server_streaming" : "unary";
-  const [from, to] = [absolute(scope, input), absolute(scope, output)];
-  return [name[0]!.toLowerCase() + name.slice(1), { name, methodKind, input: messages.get(from)!, output: messages.get(to)! }];
+  const messageOf = (type: string) => messages.get(absolute(scope, type))!;
+  return [name[0]!.toLowerCase() + name.slice(1), { name, methodKind, input: messageOf(input), output: messageOf(output) }];
 }
 
 const absolute = (scope: string, type: string): string => (type.startsWith(".") ? type.slice(1) : scope + type);
@@ -148,13 +147,14 @@ const absolute = (scope: string, type: string): string => (type.startsWith(".") 
 export const messageDesc = (file: File, index: number, ...path: number[]): Message =>
   path.reduce((message, next) => message.messages[next]!, file.messages[index]!);
 export const enumDesc = (file: File, index: number): Enum => file.enums[index]!;
+export const serviceDesc = (file: File, index: number): Service => file.services[index]!;
+
 /** Return the numbers of an enum by their short names, and the names by the numbers: the object of a TypeScript enum. */
 export function numbersOf(file: File, index: number): Record<string, number | string> {
   const { values, sharedPrefix } = file.enums[index]!;
-  const words = values.map(({ name, number }): [string, number] => [name.slice(sharedPrefix.length), number]);
-  return Object.fromEntries([...words, ...words.map(([word, number]) => [number, word])]);
+  const words = values.map(({ name }) => name.slice(sharedPrefix.length));
+  return Object.assign(Object.fromEntries(words.map((word, number) => [word, number])), words as Record<number, string>);
 }
-export const serviceDesc = (file: File, index: number): Service => file.services[index]!;
 
 // --- well-known types ---
 

@@ -3,6 +3,8 @@ import { playing } from "../play/words/de";
 import { reviewing } from "../review/words/de";
 import type { Words } from "./en";
 
+const decimal = (n: number) => n.toFixed(1).replace(".", ",");
+
 export const de: Words = {
   analyse: "Analysieren",
   play: "Spielen",
@@ -145,7 +147,7 @@ export const de: Words = {
   compareThese: "In denselben Welten vergleichen",
   comparing: "Vergleiche…",
   difference: (move, first, by) =>
-    `${move} gewinnt ${(100 * Math.abs(by)).toFixed(1).replace(".", ",")} % ${by < 0 ? "weniger" : "mehr"} als ${first}`,
+    `${move} gewinnt ${decimal(100 * Math.abs(by))} % ${by < 0 ? "weniger" : "mehr"} als ${first}`,
   sameWorlds: (n) => `in denselben ${n} Welten`,
 
   options: "Einstellungen",
@@ -188,9 +190,9 @@ export const de: Words = {
   mix: "Unberechenbar spielt, wer mischt",
   showAll: (n) => `Alle ${n} Züge zeigen`,
   winOfSeats: "Erwarteter Anteil am Gewinn",
-  decimal: (n) => n.toFixed(1).replace(".", ","),
-  percent: (p) => `${(100 * p).toFixed(1).replace(".", ",")} %`,
-  error: (p) => `± ${(100 * p).toFixed(1).replace(".", ",")}`,
+  decimal,
+  percent: (p) => `${decimal(100 * p)} %`,
+  error: (p) => `± ${decimal(100 * p)}`,
   errorMeaning: "zwei Zahlen, die sich um weniger als das Doppelte ihrer Fehler unterscheiden, können gleich sein",
   notToAct: "Dieser Platz ist nicht am Zug: Die Zahlen sind Erwartungen, ohne Zug.",
   beliefs: "Vermutungen über verdeckte Karten",

@@ -3,6 +3,8 @@ import { playing } from "../play/words/fr";
 import { reviewing } from "../review/words/fr";
 import type { Words } from "./en";
 
+const decimal = (n: number) => n.toFixed(1).replace(".", ",");
+
 export const fr: Words = {
   analyse: "Analyser",
   play: "Jouer",
@@ -145,7 +147,7 @@ export const fr: Words = {
   compareThese: "Comparer dans les mêmes mondes",
   comparing: "Comparaison…",
   difference: (move, first, by) =>
-    `${move} gagne ${(100 * Math.abs(by)).toFixed(1).replace(".", ",")} % de ${by < 0 ? "moins" : "plus"} que ${first}`,
+    `${move} gagne ${decimal(100 * Math.abs(by))} % de ${by < 0 ? "moins" : "plus"} que ${first}`,
   sameWorlds: (n) => `dans les mêmes ${n} mondes`,
 
   options: "Réglages",
@@ -188,9 +190,9 @@ export const fr: Words = {
   mix: "Pour rester imprévisible",
   showAll: (n) => `Afficher les ${n} coups`,
   winOfSeats: "Part de victoire attendue",
-  decimal: (n) => n.toFixed(1).replace(".", ","),
-  percent: (p) => `${(100 * p).toFixed(1).replace(".", ",")} %`,
-  error: (p) => `± ${(100 * p).toFixed(1).replace(".", ",")}`,
+  decimal,
+  percent: (p) => `${decimal(100 * p)} %`,
+  error: (p) => `± ${decimal(100 * p)}`,
   errorMeaning: "deux nombres qui diffèrent de moins de deux fois leurs erreurs peuvent être égaux",
   notToAct: "Ce n'est pas à ce joueur : les nombres sont des attentes, sans coup.",
   beliefs: "Croyances sur les cartes cachées",
