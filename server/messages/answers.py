@@ -116,19 +116,15 @@ def set_elapsed(message: Any, arrival_ns: int) -> None:
 
 
 def timed_report(report: Callable[[M], None] | None, arrival_ns: int) -> Callable[[M], None] | None:
-    """Return a function that sets the elapsed time of an answer so far, and reports it; None without a report.
-
-    An answer of a search that has ended meanwhile is not reported: it follows, as the last one.
-    """
+    """Return a function that sets the elapsed time of an answer before it reports it; None without a report."""
     if report is None:
         return None
 
-    def report_so_far(so_far: M) -> None:
-        if so_far.stop_reason == pb.STOP_REASON_UNSPECIFIED:
-            set_elapsed(so_far, arrival_ns)
-            report(so_far)
+    def set_elapsed_and_report(so_far: M) -> None:
+        set_elapsed(so_far, arrival_ns)
+        report(so_far)
 
-    return report_so_far
+    return set_elapsed_and_report
 
 
 def add_candidates(

@@ -12,7 +12,7 @@ from typing import Any
 from solver.answer import answer_of
 from solver.compare import Differences, comparison_of
 from solver.control import NEVER_NS, Control
-from solver.merge import Share, Tally, empty_share
+from solver.merge import Share, Tally, empty_share, why_ended
 from solver.question import BURST, PAYOFF_BYTES, ComparisonQuestion, Question, SearchQuestion
 from solver.search import Searcher
 from solver.stopping import is_sure, next_look
@@ -81,7 +81,8 @@ class Progress:
 
     def _report_now(self) -> None:
         self._due_ns = time.monotonic_ns() + self.interval_ns
-        if self._report and any(share.iterations for share in self.shares):
+        # Between the end of the last share and the answer there is nothing more to report.
+        if self._report and any(share.iterations for share in self.shares) and not why_ended(self.shares):
             self._report(list(self.shares))
 
 

@@ -38,7 +38,6 @@ from eminence.v1.seat_pb2 import SEAT_A, SEAT_B, SEAT_C
 from engine_cy import new_game
 from server.codec import records, views
 from server.codec.fields import write_seat
-from server.messages.answers import timed_report
 from server.services.rules import RulesService
 from solver import CONFIGS, Budget, solve
 
@@ -117,17 +116,6 @@ def test_answers_so_far_have_sampled_lines_without_views(adviser: Any) -> None:
     assert samples
     assert not any(step.HasField("view") for step in samples)
     assert all(step.HasField("view") for step in last.suggestion.candidates[0].sample_variation)
-
-
-def test_an_answer_of_a_search_that_has_ended_is_only_the_last_one() -> None:
-    """The pools may report once more between the end of a search and its answer."""
-    reported: list[pb.Suggestion] = []
-    report = timed_report(reported.append, 0)
-    assert report is not None
-    report(pb.Suggestion(stop_reason=pb.STOP_REASON_ITERATIONS))
-    assert reported == []
-    report(pb.Suggestion())
-    assert [each.HasField("elapsed") for each in reported] == [True]
 
 
 def test_equal_questions_in_fields_and_in_text_have_equal_seeds_and_answers(adviser: Any) -> None:

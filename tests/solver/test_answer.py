@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,9 @@ from engine_cy import View, new_game
 from engine_cy.record import Record
 from solver import Answer, Budget, Control, InvalidQuestionError, SearchQuestion, solve
 from solver.answer import LineStep, SeatExpectation
+from solver.merge import Share, empty_share
 from solver.pool.base import compute_here
+from solver.pool.parts import Progress
 from solver.pool.threads import Threads
 from solver.question import Question
 
@@ -65,6 +68,21 @@ def test_reports_are_answers_and_do_not_change_the_result() -> None:
     for report in partial_reports:
         assert sum(move.visits for move in report.moves) == report.iterations == sum(report.share_iterations)
         assert (report.stopped_by, report.reproducible) == ("", False)
+
+
+def test_a_question_whose_parts_have_ended_is_not_reported_once_more() -> None:
+    """A pool may report between the end of the last part and the answer."""
+    question = SearchQuestion(opening(), Budget(iterations=100), shares=2)
+    running = replace(empty_share(question.n_tallies, 3, stopped_by=""), iterations=50)
+    reported: list[list[Share]] = []
+    progress = Progress(question, reported.append)
+    progress.put(0, running)
+    progress.put(1, replace(running, stopped_by="iterations"))
+    progress.report()
+    assert len(reported) == 1
+    progress.put(0, replace(running, stopped_by="iterations"))
+    progress.report()
+    assert len(reported) == 1
 
 
 @pytest.mark.parametrize("shares", [1, 3])
