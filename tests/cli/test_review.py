@@ -386,7 +386,7 @@ def test_a_failed_review_writes_no_file(run, tmp_path, oriflamme):
     ("language", "texts"),
     [
         ("en", ["Reveal the", "better: ", "round 2", "What followed", "The costliest decisions"]),
-        ("fr", ["Révéler ", "mieux : ", "tour 2", "Ce qui suivit", "Les décisions les plus coûteuses"]),
+        ("fr", ["Révéler ", "mieux : ", "manche 2", "Ce qui suivit", "Les décisions les plus coûteuses"]),
         ("de", [" aufdecken", "besser: ", "Runde 2", "Was folgte", "Die teuersten Entscheidungen"]),
     ],
 )

@@ -147,7 +147,7 @@ def test_a_game_without_pictures_shows_its_text() -> None:
 @pytest.mark.parametrize(
     ("lang", "texts"),
     [
-        ("fr", ("Oriflamme, tour 4, vu par A", "7 points, à jouer", "Embuscade", "Soldat de B")),
+        ("fr", ("Oriflamme, manche 4, vu par A", "7 points, à jouer", "Embuscade", "Soldat de B")),
         ("de", ("Oriflamme, Runde 4, gesehen von A", "7 Punkte, am Zug", "Karte von C, verdeckt, 2 Marker")),
     ],
     ids=["fr", "de"],
