@@ -99,9 +99,8 @@ class Run:
         """Fit the evaluation to the games of the search, drawn to the first one; only games with rounds have ends."""
         if self.plan is not oriflamme.PLAN:
             return learned["features"]
-        games = oriflamme.stored_games(self.name, self.folder / "games")
-        held_out = games[:: oriflamme.HELD_OUT]
-        del games[:: oriflamme.HELD_OUT]
+        folder = self.folder / "games"
+        games, held_out = (oriflamme.stored_games(self.name, folder, held_out=part) for part in (False, True))
         rows = [np.array(row) for row in learned["features"]]
         return [row.tolist() for row in oriflamme.refitted(self.name, rows, games, held_out)]
 

@@ -12,7 +12,7 @@ evaluation from fast, weak play; the weights in use were then refitted to increa
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,16 +57,16 @@ def round_ends(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
     return gather(PLAN.n_features, lists)
 
 
-def stored_games(name: str, folder: Path) -> list[list[Position]]:
-    """Return the positions of the games of a folder that are of one set."""
-    games = []
-    for played in read_games(folder):
+def stored_games(name: str, folder: Path, *, held_out: bool) -> Iterator[list[Position]]:
+    """Replay the games of a folder, which are of one set: those that judge a refit, or the others."""
+    for number, played in enumerate(read_games(folder)):
+        if (number % HELD_OUT == 0) != held_out:
+            continue
         positions = [position for position, _ in played.positions()]
         if set_name(positions[0].game) != name:
             raise SystemExit(f"--by-search: {folder} holds games of {set_name(positions[0].game)}, not of {name}")
         last = played.choices[-1].taken
-        games.append([*positions, positions[-1].play(positions[-1].legal_actions()[last])])
-    return games
+        yield [*positions, positions[-1].play(positions[-1].legal_actions()[last])]
 
 
 def refitted(
@@ -112,9 +112,7 @@ def main() -> None:
     elif options.by_search:
         if len(options.sets) != 1:
             parser.error("--by-search: name the one set of the games")
-        games = stored_games(options.sets[0], options.by_search)
-        held_out = games[::HELD_OUT]
-        del games[::HELD_OUT]
+        games, held_out = (stored_games(options.sets[0], options.by_search, held_out=part) for part in (False, True))
         refit(options.sets[0], games, held_out, options.out)
     else:
         fit_sets(PLAN, options)
