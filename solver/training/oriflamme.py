@@ -58,7 +58,7 @@ def round_ends(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
 
 
 def stored_games(name: str, folder: Path, *, held_out: bool) -> Iterator[list[Position]]:
-    """Replay the games of a folder, which are of one set: those that judge a refit, or the others."""
+    """Replay the games of a folder, all of one set: one in `HELD_OUT`, which judge a refit, or the rest."""
     for number, played in enumerate(read_games(folder)):
         if (number % HELD_OUT == 0) != held_out:
             continue
