@@ -504,6 +504,7 @@ def beside(browser: Any, server: WebServer, rate: Callable[[], float], slices: i
                 wait_for_answer(page)
                 page.keyboard.press("l")
                 page.locator("button.live[aria-pressed=false]").wait_for()
+                page.evaluate("localStorage.clear()")  # else the next slice opens a page that does not analyse
             page.wait_for_timeout(SETTLING_MS)
             rates[is_open].append(in_thread(rate))
     return Beside(median(rates[True]), median(rates[False]))

@@ -155,6 +155,21 @@ def test_an_analysis_that_opens_and_streams_hardly_shifts(
 
 
 @pytest.mark.slow
+def test_an_open_page_is_measured_again_and_again_beside_a_closed_one(browser: Any) -> None:
+    """The page remembers that its analysis was switched off, and each slice with an open page begins with an answer."""
+    searches: list[int] = []
+
+    def rate() -> float:
+        searches.append(server.searches())
+        return 1.0
+
+    with web.web_server() as server:
+        rates = web.beside(browser, server, rate, slices=2)
+    assert rates == web.Beside(1.0, 1.0)
+    assert searches == [0, 0, 0, 0]
+
+
+@pytest.mark.slow
 def test_a_shift_is_measured(browser: Any, served: Server) -> None:
     """Twin of the test above: it can fail."""
     with web.window(browser) as page:
