@@ -38,8 +38,12 @@ function literal(encoded: string): string {
     ...file.enumType.map(enumLine),
     ...file.service.map(({ name, method }) => {
       const methods = method.map(
-        ({ name, inputType, outputType, serverStreaming }) =>
-          `${name}:${named(inputType)}:${named(outputType)}${serverStreaming ? "*" : ""}`,
+        ({ name, inputType, outputType, serverStreaming }) => {
+          if (named(inputType) !== `${name}Request` || named(outputType) !== `${name}Response`) {
+            throw new Error(`src/protobuf.ts knows the messages of ${name} by its name`);
+          }
+          return name + (serverStreaming ? "*" : "");
+        },
       );
       return ["service", name, ...methods].join(" ");
     }),

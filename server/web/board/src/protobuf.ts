@@ -136,10 +136,10 @@ export function fileDesc(text: string): File {
 }
 
 function methodOf(scope: string, word: string): [string, Method] {
-  const [, name = "", input = "", output = "", isStream] = /^(\w+):([\w.]+):([\w.]+)(\*?)$/.exec(word)!;
-  const methodKind = isStream ? "server_streaming" : "unary";
-  const messageOf = (type: string) => messages.get(absolute(scope, type))!;
-  return [name[0]!.toLowerCase() + name.slice(1), { name, methodKind, input: messageOf(input), output: messageOf(output) }];
+  const name = word.replace("*", "");
+  const methodKind = name === word ? "unary" : "server_streaming";
+  const messageOf = (what: string) => messages.get(scope + name + what)!;
+  return [name[0]!.toLowerCase() + name.slice(1), { name, methodKind, input: messageOf("Request"), output: messageOf("Response") }];
 }
 
 const absolute = (scope: string, type: string): string => (type.startsWith(".") ? type.slice(1) : scope + type);
