@@ -131,6 +131,52 @@ def test_rows_keep_their_order_while_the_reader_is_in_them(by: str, open_page: O
     assert rows.all_inner_texts() == moves  # without a pointer, the order is that of the answer at once
 
 
+STREAM = """
+const request = fetch;
+window.fetch = (address, ...more) => {
+  if (!String(address).endsWith("/Analyze")) return request(address, ...more);
+  const body = new ReadableStream({start: (stream) => (window.answers = stream)});
+  return Promise.resolve(new Response(body));
+};
+let passed = 0;
+const now = Date.now;
+Date.now = () => now() + passed;
+window.pass = (ms) => (passed += ms);
+"""
+
+
+@pytest.mark.parametrize("end", ["time", "stop"])
+def test_rows_keep_their_order_for_some_seconds_while_answers_stream(end: str, open_page: Open) -> None:
+    """The best move in the headline is that of each answer."""
+    page = show_state(open_page, "analysis")
+    rows, best = page.locator(".moves tbody th"), page.locator(".headline .best b")
+    moves = rows.all_inner_texts()
+    page.context.add_init_script(STREAM)
+    page.reload()
+    wait_until(lambda: page.evaluate("window.answers !== undefined"))
+
+    def send(iterations: int, step: int) -> None:
+        answer = copy.deepcopy(ANSWERS["Analyze"][0])
+        suggestion = answer["suggestion"]
+        suggestion["candidates"] = suggestion["candidates"][::step]
+        suggestion["best"] = suggestion["candidates"][0]["action"]
+        suggestion["iterations"] = str(iterations)
+        page.evaluate("part => answers.enqueue(Uint8Array.from(part))", list(enveloped(json.dumps(answer).encode())))
+        page.get_by_text(f"{iterations} iterations").wait_for()
+
+    send(111, 1)
+    assert rows.all_inner_texts() == moves
+    send(222, -1)
+    assert best.inner_text() == moves[-1]
+    assert rows.all_inner_texts() == moves
+    if end == "time":
+        page.evaluate("pass(5000)")
+        send(333, -1)
+    else:
+        page.keyboard.press("l")
+    wait_until(lambda: rows.all_inner_texts() == moves[::-1])
+
+
 @pytest.mark.slow
 def test_a_hint_that_is_pointed_at_shows_its_marks_and_its_line(open_page: Open) -> None:
     page = open_page("#/play")

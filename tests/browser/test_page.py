@@ -135,23 +135,19 @@ GOAL_SHIFT = web.GOALS["layout_shift"].goal
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("position", "is_phone", "most"),
-    [
-        pytest.param("two moves", False, GOAL_SHIFT, id="two moves, desktop"),
-        pytest.param("two moves", True, GOAL_SHIFT, id="two moves, phone"),
-        pytest.param("many moves", False, GOAL_SHIFT, id="many moves, desktop"),
-        # The list fills the screen of a phone, and its rows change places while the search settles.
-        pytest.param("many moves", True, 3 * GOAL_SHIFT, id="many moves, phone"),
-    ],
-)
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("is_phone", [False, True], ids=["desktop", "phone"])
 def test_an_analysis_that_opens_and_streams_hardly_shifts(
-    position: str, is_phone: bool, most: float, browser: Any, served: Server
+    position: str, is_phone: bool, browser: Any, served: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the address of a position until 2 s after its first answer, as `benchmarks web` measures it."""
+    """From the address of a position until 2 s after its first answer, as `benchmarks web` measures it.
+
+    A busy machine may take longer than the 5 s after which the rows get another order; so the time stands still.
+    """
+    monkeypatch.setattr(web, "WATCH", web.WATCH + "const began = Date.now(); Date.now = () => began;")
     seen = web.opened(browser, f"{served.web}/{link_to('oriflamme', POSITIONS[position])}", is_phone=is_phone)
     assert seen.answer > 0
-    assert seen.shift <= most
+    assert seen.shift <= GOAL_SHIFT
 
 
 @pytest.mark.slow

@@ -5,7 +5,15 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { refusalOf, solver, type Refusal } from "../api";
 import { CallError, UNREACHABLE } from "../connect";
 import { Seat } from "../../generated/eminence/v1/seat_pb";
-import { AnalyzeRequestSchema, Belief, Model, StopReason, type Estimate, type Suggestion } from "../../generated/eminence/v1/solver_pb";
+import {
+  AnalyzeRequestSchema,
+  Belief,
+  Model,
+  StopReason,
+  type Candidate,
+  type Estimate,
+  type Suggestion,
+} from "../../generated/eminence/v1/solver_pb";
 import type { SeatIndex } from "../table/drawing";
 import type { View } from "../../generated/eminence/v1/view_pb";
 import { letterOf } from "../games/game";
@@ -14,6 +22,8 @@ import { isFaint } from "../games/picks";
 const STORED = "live";
 const INTERVAL_MS = 200;
 const FIRST_MS = 20_000;
+/** While answers stream, the rows of the list keep their order so long: they must not jump under the eye. */
+const STILL_MS = 5_000;
 /** The number of moves whose line is an example with all shown cards named: those with a badge. */
 const SAMPLES = 3;
 /** The server ends the search; the page waits so much longer than that for the last answer. */
@@ -57,6 +67,15 @@ export class Live {
     const [best, ...others] = (this.suggestion?.candidates ?? []).filter((each) => each.win !== undefined && !isFaint(each));
     return others.reduce((left, other) => left - 1 + chanceToBeat(best!.win!, other.win!), others.length > 0 ? 1 : 0);
   });
+
+  /** The candidates in the order of the list, which is that of an earlier answer. */
+  rows = $derived.by(() => {
+    const places = new Map(this.#order.map(({ action }, place) => [action?.text, place]));
+    const placeOf = ({ action }: Candidate) => places.get(action?.text) ?? places.size;
+    return [...(this.suggestion?.candidates ?? [])].sort((one, other) => placeOf(one) - placeOf(other));
+  });
+  #order = $state.raw<readonly Candidate[]>([]);
+  #isHeld = false;
 
   #stop: AbortController | null = null;
   #view: View | null = null;
@@ -125,6 +144,17 @@ export class Live {
     this.#stop?.abort();
     this.#stop = null;
     this.isRunning = false;
+    this.#orderAnew();
+  }
+
+  /** Keep the rows in their order while the reader is in them. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    this.#orderAnew();
+  }
+
+  #orderAnew(): void {
+    if (!this.#isHeld) this.#order = this.suggestion?.candidates ?? [];
   }
 
   async #run(view: View): Promise<void> {
@@ -133,6 +163,7 @@ export class Live {
     this.isRunning = true;
     this.refusal = null;
     this.past = [];
+    let orderedAt = 0;
     const request = create(AnalyzeRequestSchema, {
       view,
       budget: { time: durationFromMs(this.#budgetMs) },
@@ -151,8 +182,13 @@ export class Live {
       for await (const answer of solver.analyze(request, call)) {
         if (this.#stop !== stop) return;
         if (answer.suggestion === undefined) continue;
+        if (this.isStale || this.suggestion === null) this.#order = answer.suggestion.candidates;
         this.suggestion = answer.suggestion;
         this.isStale = false;
+        if (Date.now() - orderedAt >= STILL_MS) {
+          orderedAt = Date.now();
+          this.#orderAnew();
+        }
         this.past = [...this.past, pointOf(answer.suggestion)].slice(-POINTS_MAX);
       }
     } catch (error) {
