@@ -4,6 +4,8 @@ import { editing } from "../editor/words/en";
 import { playing } from "../play/words/en";
 import { reviewing } from "../review/words/en";
 
+const decimal = (n: number) => n.toFixed(1);
+
 export const en = {
   analyse: "Analyse",
   play: "Play",
@@ -134,7 +136,7 @@ export const en = {
   compareThese: "Compare in the same worlds",
   comparing: "Comparing…",
   difference: (move: string, first: string, by: number) =>
-    `${move} wins ${(100 * Math.abs(by)).toFixed(1)} % ${by < 0 ? "less" : "more"} than ${first}`,
+    `${move} wins ${decimal(100 * Math.abs(by))} % ${by < 0 ? "less" : "more"} than ${first}`,
   sameWorlds: (n: string) => `in the same ${n} worlds`,
 
   options: "Options",
@@ -177,14 +179,14 @@ export const en = {
   mix: "Unpredictable play mixes",
   showAll: (n: number) => `Show all ${n} moves`,
   winOfSeats: "Expected share of the win",
-  decimal: (n: number) => n.toFixed(1),
-  percent: (p: number) => `${(100 * p).toFixed(1)} %`,
-  error: (p: number) => `± ${(100 * p).toFixed(1)}`,
+  decimal,
+  percent: (p: number) => `${decimal(100 * p)} %`,
+  error: (p: number) => `± ${decimal(100 * p)}`,
   errorMeaning: "two numbers that differ by less than twice their errors may be equal",
   notToAct: "It is not this seat's turn: the numbers are expectations, without a move.",
   beliefs: "Beliefs about hidden cards",
   under: (n: number) => (n === 1 ? "under 1 card" : `under ${n} cards`),
-  copies: (n: number) => (n < 0.995 ? n.toFixed(2).slice(1) : n.toFixed(1)),
+  copies: (n: number) => (n < 0.995 ? n.toFixed(2).slice(1) : decimal(n)),
   beliefsMeaning: "Hands: expected copies. Other cards: per cent; press one to see what spoke for it.",
   mayBe: (letter: string) => `What ${letter}'s hidden card may be`,
   byCount: ["cards left", "all positions that fit are equally likely"],
