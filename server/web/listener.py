@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from server.settings import Settings, SettingsError
+from server.web.door import HEADERS
 
 # Time in which the head of a request must arrive, in which a client must read, and in which an idle connection closes.
 HEAD_SECONDS = 5.0
@@ -43,6 +45,18 @@ class _Impatient(H11Protocol):
             self._end_head()
         elif self._head is None and not self.transport.is_closing():
             self._head = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse malformed HTTP, with the headers of every answer."""
+        own = [
+            (b"content-type", b"text/plain; charset=utf-8"),
+            (b"connection", b"close"),
+            (b"cache-control", b"no-store"),
+        ]
+        head = h11.Response(status_code=400, headers=[*own, *HEADERS], reason="Bad Request")
+        for event in (head, h11.Data(data=msg.encode("ascii")), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()

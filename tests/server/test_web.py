@@ -515,6 +515,21 @@ def test_every_answer_has_the_headers_of_safety(running: Server) -> None:
     assert headers["cross-origin-resource-policy"] == headers["cross-origin-opener-policy"] == "same-origin"
 
 
+@pytest.mark.parametrize(
+    "malformed", [b"hello\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET /\x00 HTTP/1.1\r\nHost: a\r\n\r\n"]
+)
+def test_an_answer_to_malformed_http_has_the_headers_of_safety(malformed: bytes, running: Server) -> None:
+    with open_socket(running) as connection:
+        connection.sendall(malformed)
+        head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+    status, *lines = head.split(b"\r\n")
+    assert status.startswith(b"HTTP/1.1 400 ")
+    assert body
+    headers = dict(line.lower().split(b": ", 1) for line in lines)
+    for key, value in (*HEADERS, (b"cache-control", b"no-store"), (b"connection", b"close")):
+        assert headers[key] == value.lower()
+
+
 def test_a_long_request_is_refused_as_by_grpc(running: Server) -> None:
     raw = b"\x0a" + struct.pack("B", 0) + b"x" * MESSAGE_MAX
     reply = post(running.web, LIST, raw, "application/proto")
