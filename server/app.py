@@ -300,7 +300,7 @@ def _greet(settings: Settings, port: int, web: str) -> None:
     address = settings.address if settings.address.startswith("unix:") else f"{host}:{port}"
     print(f"listening on {address}", flush=True)
     if web:
-        print(f"HTTP on {web}", flush=True)
+        print(f"HTTP, and the page for browsers, on {web}", flush=True)
     if settings.is_loopback and not settings.tls_cert:
         print(
             "for an answer, paste:\n"

@@ -71,7 +71,7 @@ class Settings:
     address: str = _setting("127.0.0.1:50051", "Address to listen on; port 0 chooses a free one.", HostPort())
     web: str = _setting(
         "127.0.0.1:8080",
-        "Address to serve HTTP on: the contract as Connect, gRPC-Web and JSON; empty: none.",
+        "Address to serve HTTP on: the page for browsers, and the contract as Connect, gRPC-Web and JSON; empty: none.",
         HostPort(may_be_unix=False),
     )
     web_hosts: str = _setting(

@@ -86,6 +86,23 @@ def test_the_port_is_open_within_three_seconds() -> None:
         assert running.seconds_to_listen < 3  # the goal is one second on an idle machine
 
 
+def test_the_greeting_and_the_help_name_the_page() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "server", "--address", "127.0.0.1:0", "--web", "127.0.0.1:0", "--no-self-test"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert process.stdout.readline().startswith("HTTP, and the page for browsers, on http://127.0.0.1:")
+    finally:
+        process.kill()
+        process.communicate()
+    help_text = subprocess.run([sys.executable, "-m", "server", "--help"], capture_output=True, text=True).stdout
+    assert "the page for browsers" in " ".join(help_text.split())
+
+
 def test_the_command_of_the_greeting_runs() -> None:
     with server() as running:
         assert running.process.stdout is not None
