@@ -171,6 +171,13 @@ def test_cards_and_rows_say_what_they_do(open_page: Open) -> None:
     assert page.get_by_role("region", name="Hafen").locator(".rewards").inner_text().endswith(" · -1")
 
 
+def test_a_card_without_a_name_shows_its_value_once(open_page: Open) -> None:
+    view = "castle 3A | village 11B | port 2C | round 1 | turn 2 | seen by A"
+    page = open_page(link_to("castle_village_port", view))
+    page.get_by_role("img", name="B: Thief").wait_for()  # the names have arrived
+    assert page.get_by_role("img", name="A: 3").first.inner_text().split() == ["A", "3"]
+
+
 def test_a_hidden_card_has_no_description(open_page: Open) -> None:
     page = open_page(link_to("oriflamme", VIEWS["oriflamme"]))
     queue = page.get_by_role("region", name="Queue", exact=True)

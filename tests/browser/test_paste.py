@@ -65,7 +65,7 @@ def test_a_pasted_record_opens_in_the_review(where: str, open_page: Open) -> Non
     page = open_page(f"#/{where}")
     paste(page, str(game()))
     recognised(page, "the record of a game")
-    page.locator(".plies output", has_text=f"0 / {len(game().actions)}").wait_for()
+    page.locator(".plies output", has_text=f"1 / {len(game().actions)}").wait_for()
     page.get_by_role("button", name="Close this note").click()
     assert page.locator(".notice").inner_text() == ""
     assert page.evaluate("document.activeElement.className") == "notice"
@@ -74,7 +74,7 @@ def test_a_pasted_record_opens_in_the_review(where: str, open_page: Open) -> Non
 def test_a_dropped_file_and_a_dropped_text_open(open_page: Open) -> None:
     page = open_page("#/play")
     assert drop(page, json.dumps(as_json(str(game()))), as_file=True)
-    page.locator(".plies output", has_text=f"0 / {len(game().actions)}").wait_for()
+    page.locator(".plies output", has_text=f"1 / {len(game().actions)}").wait_for()
     assert drop(page, f"  {VIEW}\n", as_file=False)
     recognised(page, "a position as one seat sees it (Oriflamme)")
     assert page.get_by_label("Position, as one seat sees it").input_value().endswith("seen by A")
@@ -166,6 +166,53 @@ def test_what_cannot_be_read_is_refused_in_words(open_page: Open) -> None:
         assert len(page.locator(".complaint").first.inner_text()) > 10
     page.locator(".notice button").click()
     page.locator(".notice .complaint").wait_for(state="detached")
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "not valid JSON"), ("fr", "pas du JSON"), ("de", "kein gültiges JSON")]
+)
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('{"game": {"players": 3,}}', "line 1 column 24"),
+        ('[{"game"', "line 1 column 9"),
+        ('"A:? >B:Heir', "line 1 column 13"),
+    ],
+    ids=["comma", "list", "text"],
+)
+def test_broken_json_is_told_from_notation(text: str, where: str, language: str, words: str, open_page: Open) -> None:
+    page = open_page("#/review", locale=language)
+    page.locator("main textarea").fill(text)
+    page.locator("main form button.main").click()
+    complaint = page.locator(".complaint")
+    complaint.wait_for()
+    shown = complaint.inner_text()
+    page.evaluate("location.hash = '#/play'")
+    page.locator(".sitters").wait_for()
+    paste(page, text)
+    complaint.wait_for()
+    assert complaint.inner_text() == shown
+    assert words in shown
+    assert where in shown
+
+
+def test_a_list_of_json_is_no_notation(open_page: Open) -> None:
+    page = open_page("#/play")
+    paste(page, "[]")
+    page.locator(".complaint", has_text="is an object").wait_for()
+
+
+def test_the_note_on_a_phone_leaves_the_table_on_screen_and_goes_with_the_reader(open_page: Open) -> None:
+    page = open_page("#/play", viewport={"width": 360, "height": 640})
+    paste(page, VIEW)
+    recognised(page, "a position as one seat sees it (Oriflamme)")
+    page.locator(".best").wait_for()
+    assert page.locator(".notice p").bounding_box()["height"] <= 50
+    row = page.locator("ol.stacks").bounding_box()
+    assert row["y"] + row["height"] <= 640
+    page.get_by_role("link", name="Review").click()
+    page.locator("main textarea").wait_for()
+    assert page.locator(".notice").inner_text() == ""
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from google.protobuf import json_format
 from mutations import damaged_text
 from process import Server
 from program import run
+from states import show_state
 from waiting import wait_until
 
 from engine_cy import CHANCE, Position, View, new_game
@@ -308,7 +309,7 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
         (back, 0),
     ):
         page.locator("body").press(key)
-        assert place.inner_text() == f"{expected} / {end}"
+        assert place.inner_text() == (f"{expected + 1} / {end}" if expected < end else "The end of the record")
     page.locator("body").press("Shift+ArrowRight")
     assert page.locator(".verdict h2").inner_text().endswith("Round 2")
     page.locator("body").press("v")
@@ -324,9 +325,30 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
     page.keyboard.press("Enter")
     assert place.inner_text() != at
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Next move"
-    while place.inner_text() != f"{end} / {end}":
+    while place.inner_text() != "The end of the record":
         page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Next move"
+
+
+def test_the_counter_the_heading_the_slider_and_the_list_count_alike(open_page: Open) -> None:
+    page = review(open_page("#/review"), game())
+    row = page.locator("tr[data-decision]").nth(3)
+    row.locator("button").click()
+    number = row.locator("td").first.inner_text()
+    assert page.locator(".plies output").inner_text() == f"{number} / {len(game().actions)}"
+    assert page.locator(".verdict h2").inner_text().startswith(f"Move {number} ")
+    assert page.get_by_label("Place in the game").get_attribute("aria-valuetext").startswith(f"{number} / ")
+
+
+@pytest.mark.parametrize(("language", "blunder"), [("en", "blunder"), ("fr", "gaffe"), ("de", "Patzer")])
+def test_grades_are_counted_without_a_plural(language: str, blunder: str, open_page: Open) -> None:
+    """The words are singular: "2 × Ungenauigkeit"."""
+    page = show_state(open_page, "review")
+    page.get_by_label("Language").select_option(language)
+    page.locator(".legend", has_text=blunder).first.wait_for()
+    counts = page.locator(".legend li").all_inner_texts()
+    assert all(re.fullmatch(r"\d+ × [\w ]+", count) for count in counts), counts
+    assert any(not count.startswith("1 ") for count in counts)
 
 
 def test_a_touch_or_a_drag_on_the_graph_chooses_the_place(open_page: Open) -> None:
@@ -334,14 +356,14 @@ def test_a_touch_or_a_drag_on_the_graph_chooses_the_place(open_page: Open) -> No
     graph = page.locator(".graph svg")
     box = graph.bounding_box()
     page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + 60)
-    place = page.locator(".plies output")
-    touched = int(place.inner_text().split(" / ")[0])
+    place = page.get_by_label("Place in the game")
+    touched = int(place.input_value())
     assert 0 < touched < len(game().actions)
     graph.hover(position={"x": 60, "y": 60})
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 27, box["y"] + 60, steps=4)
     page.mouse.up()
-    assert int(place.inner_text().split(" / ")[0]) > touched
+    assert int(place.input_value()) > touched
 
 
 # --- what was better -------------------------------------------------------------------------------------------
@@ -467,7 +489,7 @@ def test_a_record_comes_as_json_as_a_file_or_by_a_link(open_page: Open, tmp_path
     link = page.evaluate("navigator.clipboard.readText()")
     assert len(link) < 1500
     linked = open_page(link[link.index("#") :])
-    linked.get_by_text("5 / ").wait_for()
+    linked.get_by_text("6 / ").wait_for()
     assert linked.locator(".plies output").inner_text() == page.locator(".plies output").inner_text()
     assert linked.locator("#eyes").inner_text() == page.locator("#eyes").inner_text()
 
@@ -483,7 +505,7 @@ def test_a_link_has_the_place_and_the_viewpoint(eyes: str | None, open_page: Ope
     page.get_by_role("button", name="Copy a link").click()
     wait(page, "location.hash.includes('record=')")
     linked = open_page(page.evaluate("location.hash"))
-    linked.get_by_text("7 / ").wait_for()
+    linked.get_by_text("8 / ").wait_for()
     assert linked.locator("#eyes").inner_text() == page.locator("#eyes").inner_text()
     chosen = linked.locator(".eyes [aria-pressed=true]").last
     assert (chosen.get_attribute("aria-label") or chosen.inner_text()) == (
@@ -611,7 +633,7 @@ def test_a_review_can_be_stopped(open_page: Open, served: Server) -> None:
     page.get_by_text("Stopped after").wait_for()
     wait_until(lambda: served.metrics()["eminence_searches_running"] == 0)
     page.get_by_label("Place in the game").fill("7")  # the game can be read all the same
-    assert page.locator(".plies output").inner_text().startswith("7 / ")
+    assert page.locator(".plies output").inner_text().startswith("8 / ")
 
 
 @pytest.mark.slow

@@ -90,6 +90,14 @@ def test_announcements_of_the_analysis_can_be_switched_off(open_page: Open) -> N
     assert best.get_attribute("aria-live") == "off"
 
 
+@pytest.mark.parametrize("name", ["Language", "Theme"])
+def test_the_lists_of_the_header_have_visible_names(name: str, open_page: Open) -> None:
+    page = open_page("#/play")
+    label = page.locator("header > label", has=page.get_by_role("combobox", name=name, exact=True))
+    assert name in label.inner_text()
+    assert label.bounding_box()["width"] > page.get_by_label(name).bounding_box()["width"] + 30
+
+
 @pytest.mark.parametrize("language", ["en", "fr", "de"])
 def test_the_settings_are_for_everybody(language: str, open_page: Open, axe: Axe) -> None:
     """The menu opens, switches and closes by keys, in each language, on each screen; it keeps the focus."""

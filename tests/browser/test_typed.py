@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from analysis import VIEWS, analysed, link_to, with_effort
 from board import wait
 from layouts import PHONE, QUESTIONS, record_with, sit_down
 from process import Server
@@ -20,6 +21,15 @@ def placing(open_page: Open, served: Server) -> Any:
     page = open_page(sit_down(served, record_with(*QUESTIONS["a card to place"])))
     page.locator(".playing h2.turn").wait_for()
     return page
+
+
+@pytest.mark.parametrize("game_id", VIEWS)
+def test_the_example_of_a_typed_move_is_one_of_the_position(game_id: str, open_page: Open) -> None:
+    page = open_page("#/play")
+    with_effort(page)
+    analysed(page, link_to(game_id, VIEWS[game_id]))
+    example = page.get_by_label("Try a move").get_attribute("placeholder").partition("“")[2].rstrip("”")
+    assert example in page.locator(".moves button.move").all_inner_texts()
 
 
 @pytest.mark.slow

@@ -36,6 +36,8 @@ export class Browsing {
   readonly picking = new Picking();
 
   end = $derived(this.game.plies.length - 1);
+  /** The number of the next move, and that of all; empty at the end. */
+  place = $derived(this.ply < this.end ? `${this.ply + 1} / ${this.end}` : "");
   decision = $derived(this.game.decisions.get(this.ply));
   isOff = $derived(this.line.at > 0);
   /** The likely continuation that the page shows. */

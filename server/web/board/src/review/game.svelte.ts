@@ -1,8 +1,9 @@
 // A game that was played: its record, the views of its seats at each ply, and the grades of its decisions.
 
-import { create, fromJson, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, fromJson, type MessageInitShape } from "@bufbuild/protobuf";
 import { refusalOf, rules, solver, type Refusal } from "../api";
 import { indexOf } from "../games/game";
+import { fieldsIn } from "../paste/recognise";
 import { CommentSchema, RecordSchema, type Record } from "../../generated/eminence/v1/record_pb";
 import type { Names, Ply } from "../../generated/eminence/v1/rules_pb";
 import type { Seat } from "../../generated/eminence/v1/seat_pb";
@@ -18,8 +19,9 @@ export interface Effort {
 
 /** Return a record as the server reads it from text, or from JSON as `eminence convert --to json` writes it. */
 async function read(text: string): Promise<Record> {
-  if (text.trimStart().startsWith("{")) {
-    const { "@type": _, ...fields } = JSON.parse(text) as JsonObject;
+  const json = fieldsIn(text);
+  if (json !== null) {
+    const { "@type": _, ...fields } = json;
     return fromJson(RecordSchema, fields);
   }
   const { message } = await rules.readText({ text: { case: "record", value: text } });

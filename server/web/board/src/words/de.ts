@@ -34,6 +34,7 @@ export const de: Words = {
       OVERLOADED: "Der Server hat zu viel zu tun.",
       QUOTA_EXHAUSTED: "Sie haben verbraucht, was der Server einer Person gewährt.",
       UNAUTHENTICATED: "Der Server antwortet nur mit einem Token.",
+      INVALID_JSON: "Das ist kein gültiges JSON.",
       ILLEGAL_ACTION: "Die Regeln erlauben diesen Zug hier nicht.",
       INVALID_NOTATION: "Dieser Text ist keine Notation.",
       INVALID_VIEW: "So kann kein Tisch aussehen.",
@@ -138,7 +139,7 @@ export const de: Words = {
 
   buttons: { reveal: "Aufdecken", keep: "Verdeckt lassen" },
   whatIf: "Einen Zug versuchen",
-  typed: "Ein Zug in Notation, wie „keep“ oder „reveal = Heir“",
+  typed: (example) => `Ein Zug in Notation, wie „${example}“`,
   tryIt: "Versuchen",
   back: "Zurücknehmen",
   tried: "Bisher versucht",

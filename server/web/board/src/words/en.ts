@@ -36,6 +36,7 @@ export const en = {
       OVERLOADED: "The server has too much to do.",
       QUOTA_EXHAUSTED: "You have used up what the server grants to one caller.",
       UNAUTHENTICATED: "The server answers only with a token.",
+      INVALID_JSON: "This is not valid JSON.",
     } as Record<string, string>,
     retryIn: (seconds: number) => `Try again in ${seconds} s.`,
     token: "Token of the server",
@@ -127,7 +128,7 @@ export const en = {
 
   buttons: { reveal: "Reveal", keep: "Keep face down" } as Record<string, string>,
   whatIf: "Try a move",
-  typed: "A move in notation, such as “keep” or “reveal = Heir”",
+  typed: (example: string) => `A move in notation, such as “${example}”`,
   tryIt: "Try it",
   back: "Take back",
   tried: "Tried so far",

@@ -34,6 +34,7 @@ export const fr: Words = {
       OVERLOADED: "Le serveur a trop à faire.",
       QUOTA_EXHAUSTED: "Vous avez épuisé ce que le serveur accorde à une personne.",
       UNAUTHENTICATED: "Le serveur ne répond qu’avec un jeton.",
+      INVALID_JSON: "Ce texte n’est pas du JSON valide.",
       ILLEGAL_ACTION: "Les règles ne permettent pas ce coup ici.",
       INVALID_NOTATION: "Ce texte n’est pas une notation.",
       INVALID_VIEW: "Aucune table n’a cet aspect.",
@@ -138,7 +139,7 @@ export const fr: Words = {
 
   buttons: { reveal: "Révéler", keep: "Garder cachée" },
   whatIf: "Essayer un coup",
-  typed: "Un coup en notation, comme « keep » ou « reveal = Heir »",
+  typed: (example) => `Un coup en notation, comme « ${example} »`,
   tryIt: "Essayer",
   back: "Reprendre",
   tried: "Essayé jusqu'ici",

@@ -55,7 +55,7 @@ export const playing: PlayWords = {
   cancel: "Nein, anders",
   allMoves: (n) => (n === 1 ? "Der einzige Zug, als Liste" : `Alle ${n} Züge, als Liste`),
   typed: "Oder gib einen Zug ein",
-  typedHint: "wie „keep“ oder „place Spy front“",
+  typedHint: (example: string) => `wie „${example}“`,
   playTyped: "Spielen",
   notLegal: (text) => `„${text}“ ist jetzt kein möglicher Zug.`,
 

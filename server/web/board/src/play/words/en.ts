@@ -54,7 +54,7 @@ export const playing = {
   cancel: "No, another",
   allMoves: (n: number) => (n === 1 ? "The only move, as a list" : `All ${n} moves, as a list`),
   typed: "Or type a move",
-  typedHint: "such as “keep” or “place Spy front”",
+  typedHint: (example: string) => `such as “${example}”`,
   playTyped: "Play",
   notLegal: (text: string) => `“${text}” is not one of the moves that are possible now.`,
 

@@ -55,7 +55,7 @@ export const playing: PlayWords = {
   cancel: "Non, un autre",
   allMoves: (n) => (n === 1 ? "Le seul coup, en liste" : `Les ${n} coups, en liste`),
   typed: "Ou tapez un coup",
-  typedHint: "comme « keep » ou « place Spy front »",
+  typedHint: (example: string) => `comme « ${example} »`,
   playTyped: "Jouer",
   notLegal: (text) => `« ${text} » n'est pas un coup possible maintenant.`,
 
