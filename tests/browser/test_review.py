@@ -340,6 +340,16 @@ def test_the_counter_the_heading_the_slider_and_the_list_count_alike(open_page: 
     assert page.get_by_label("Place in the game").get_attribute("aria-valuetext").startswith(f"{number} / ")
 
 
+def test_the_buttons_of_the_counter_keep_their_places_at_the_end(open_page: Open) -> None:
+    page = review(open_page("#/review", viewport={"width": 360, "height": 640}), game())
+    back = page.get_by_role("button", name="Previous move")
+    page.locator("body").press("ArrowRight")
+    before = back.bounding_box()
+    page.locator("body").press("End")
+    page.locator(".plies output", has_text="The end of the record").wait_for()
+    assert back.bounding_box() == before
+
+
 @pytest.mark.parametrize(("language", "blunder"), [("en", "blunder"), ("fr", "gaffe"), ("de", "Patzer")])
 def test_grades_are_counted_without_a_plural(language: str, blunder: str, open_page: Open) -> None:
     """The words are singular: "2 × Ungenauigkeit"."""
