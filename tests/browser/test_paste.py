@@ -13,6 +13,7 @@ import pytest
 from board import wait
 from mutations import damaged_text
 from twins import record_of
+from waiting import wait_until
 
 from engine_cy import CHANCE, View, new_game
 from engine_cy.record import Record
@@ -69,6 +70,23 @@ def test_a_pasted_record_opens_in_the_review(where: str, open_page: Open) -> Non
     page.get_by_role("button", name="Close this note").click()
     assert page.locator(".notice").inner_text() == ""
     assert page.evaluate("document.activeElement.className") == "notice"
+
+
+def test_a_position_that_is_read_late_does_not_bring_the_reader_back(open_page: Open) -> None:
+    """Its answer arrives when a record that was pasted meanwhile is open."""
+    page = open_page("#/play")
+    late: list[Any] = []
+    page.route("**/ValidateView", lambda route: late.append(route))
+    page.get_by_role("link", name="Analyse").click()
+    wait_until(lambda: page.evaluate("1") == len(late))
+    paste(page, str(game()))
+    page.locator(".plies output").wait_for()
+    address = page.url
+    with page.expect_response("**/ValidateView"):
+        late[0].continue_()
+    page.get_by_role("button", name="Next move").click()
+    page.locator(".plies output", has_text="2 / ").wait_for()
+    assert page.url == address
 
 
 def test_a_dropped_file_and_a_dropped_text_open(open_page: Open) -> None:
