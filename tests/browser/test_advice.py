@@ -266,6 +266,14 @@ def test_the_settling_of_the_search_is_drawn_with_its_certainty(open_page: Open)
     wait_until(lambda: f"→ {best:.1f} %" not in (page.locator(".settled").inner_html()))
 
 
+def test_a_single_answer_draws_no_settling(open_page: Open) -> None:
+    page = open_page("#/play")
+    with_effort(page, 64)  # ends before a second answer is due
+    analysed(page, link_to("oriflamme", VIEWS["oriflamme"]))
+    assert len(page.locator(".settling polyline").first.get_attribute("points").split()) == 1
+    assert not page.locator(".settling").is_visible()
+
+
 def test_the_copied_command_gives_the_numbers_of_the_page(open_page: Open) -> None:
     """With the options and the history of the view."""
     page = open_page("#/play")
