@@ -154,12 +154,12 @@ def hear(open_page: Open, game_id: str, seat: int) -> Heard:
 
 
 def drawn_cards(page: Any) -> list[str]:
-    """Return the stacks that a page draws, from the first: letter, state, and name if it shows one."""
+    """Return the stacks that a page draws, from the first: letter, state, and name or number if it shows one."""
     return list(
         page.locator(".table .stacks .card").evaluate_all(
             "all => all.map(card => [card.querySelector('.badge').innerText,"
             " ['up', 'known', 'back'].find(face => card.classList.contains(face)),"
-            " card.querySelector('.title')?.innerText ?? ''].join(' '))"
+            " (card.querySelector('.title') ?? card.querySelector('.value'))?.innerText ?? ''].join(' '))"
         )
     )
 
