@@ -99,8 +99,7 @@ class Run:
         """Fit the evaluation to the games of the search, drawn to the first one; only games with rounds have ends."""
         if self.plan is not oriflamme.PLAN:
             return learned["features"]
-        folder = self.folder / "games"
-        games, held_out = (oriflamme.stored_games(self.name, folder, held_out=part) for part in (False, True))
+        games, held_out = oriflamme.stored_games(self.name, self.folder / "games")
         rows = [np.array(row) for row in learned["features"]]
         return [row.tolist() for row in oriflamme.refitted(self.name, rows, games, held_out)]
 

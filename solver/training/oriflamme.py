@@ -57,10 +57,15 @@ def round_ends(games: Iterable[Sequence[Position]]) -> dict[int, Samples]:
     return gather(PLAN.n_features, lists)
 
 
-def stored_games(name: str, folder: Path, *, held_out: bool) -> Iterator[list[Position]]:
-    """Replay the games of a folder, all of one set: one in `HELD_OUT`, which judge a refit, or the rest."""
+def stored_games(name: str, folder: Path) -> tuple[Iterator[list[Position]], Iterator[list[Position]]]:
+    """Return the games of a folder that a refit learns from, and those that judge it: one in `HELD_OUT`."""
+    return _replayed(name, folder, is_held_out=False), _replayed(name, folder, is_held_out=True)
+
+
+def _replayed(name: str, folder: Path, *, is_held_out: bool) -> Iterator[list[Position]]:
+    """Yield the positions of games one by one: all games of a folder take tens of gigabytes."""
     for number, played in enumerate(read_games(folder)):
-        if (number % HELD_OUT == 0) != held_out:
+        if (number % HELD_OUT == 0) != is_held_out:
             continue
         positions = [position for position, _ in played.positions()]
         if set_name(positions[0].game) != name:
@@ -112,8 +117,7 @@ def main() -> None:
     elif options.by_search:
         if len(options.sets) != 1:
             parser.error("--by-search: name the one set of the games")
-        games, held_out = (stored_games(options.sets[0], options.by_search, held_out=part) for part in (False, True))
-        refit(options.sets[0], games, held_out, options.out)
+        refit(options.sets[0], *stored_games(options.sets[0], options.by_search), options.out)
     else:
         fit_sets(PLAN, options)
 
