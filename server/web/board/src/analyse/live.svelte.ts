@@ -22,7 +22,7 @@ import { isFaint } from "../games/picks";
 const STORED = "live";
 const INTERVAL_MS = 200;
 const FIRST_MS = 20_000;
-/** While answers stream, the rows of the list keep their order so long: they must not jump under the eye. */
+/** How long the rows of the list keep their order while answers stream, so that a reader can follow them. */
 const STILL_MS = 5_000;
 /** The number of moves whose line is an example with all shown cards named: those with a badge. */
 const SAMPLES = 3;
